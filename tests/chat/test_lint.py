@@ -44,7 +44,7 @@ def test_an_answer_that_is_cut_off():
     assert found.code == "answer-cut"
     assert (found.message_index, found.token_index) == (1, 7)
     assert found.message == (
-        "message 2: the answer is cut off after token #7; 2 of its 6 tokens are lost"
+        "message 2: the answer is truncated after token #7; 2 of its 6 tokens are lost"
     )
 
 

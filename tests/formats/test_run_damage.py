@@ -219,7 +219,9 @@ def test_settings_that_no_training_has_are_refused(folder, key, value) -> None:
 
 @pytest.mark.parametrize("name", run_folder.RUN_FILES[:4])
 def test_no_change_of_bytes_gets_past(folder, name, monkeypatch) -> None:
-    """Bytes changed, cut out, doubled and cut off at the end: an error or the very same replay."""
+    """Bytes changed, cut out, doubled and truncated at the end: an error or the very same
+    replay.
+    """
     # What the child would do, without a new one for every change.
     monkeypatch.setattr(replay_module, "load", run_folder.read_run_tokenizer)
     path = folder / name

@@ -16,7 +16,7 @@ garbage is looked for, as in a long pause, and the memory of the process is note
 it Python itself keeps free for later. How much the rest grew from the second quarter of the day to
 the last is the drift: by then every screen has been shown, every tokenizer read, and most caches,
 all of which have a bound, are full. What Python keeps free is what once was needed together: it
-goes up by a step of some 50 MB, whenever that comes, while what is alive stays as it is.
+goes up by a step of some 50 MB, whenever that comes, while what is alive is not changed.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def test_what_cannot_be_a_key_or_an_action_is_named() -> None:
     assert said == {
         "fnd": "there is no such action: did you mean 'find'?",
         "undo": "its keys cannot be changed",
-        "find": "there is no key 'hyper+x': write it as the help (F1) does",
-        "goto": "Ctrl+I cannot be its key: dialogs or terminals need it",
-        "replace": "← cannot be its key: texts need it (Cursor left)",
+        "find": "there is no key 'hyper+x': write it as in the help (F1)",
+        "goto": "Ctrl+I cannot be its key, because dialogs or terminals need it",
+        "replace": "← cannot be its key, because texts need it (Cursor left)",
         "quit": 'must be a key such as "ctrl+g", or a list of keys',
     }
 

@@ -239,7 +239,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pr
             continue
         if first < kept:
             yield Problem(
-                f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
+                f"message {index + 1}: the answer is truncated after token #{kept - 1}; "
                 f"{last - kept:,} of its {last - first:,} tokens are lost",
                 index,
                 kept - 1,

@@ -1,22 +1,21 @@
-"""What the user can do: declared beside the method that does it, and collected from there.
+"""Actions: declared at the method that performs them, and collected from there.
 
 Key bindings, command palette, footer and help page are all made from the declarations of a screen,
 its controllers and the app; there is no second table.
 
 A key has one meaning on all screens, which the table in `tokviz/guide/settings.md` lists and
-`tests/tui/test_actions.py` checks. Letters alone are keys only where no text is typed; digits never
-are.
+`tests/tui/test_actions.py` checks. Letters without a modifier are keys only where no text is typed;
+digits never are.
 
 Keys are chosen for a plain xterm over ssh: `ctrl` with a letter and the function keys. `alt` keys
-are second choices, since many terminals send nothing usable for them. Three keys that look natural
-are left out on purpose:
+are alternatives, because many terminals do not send them. Three natural choices are excluded:
 
 - `ctrl+shift+letter` is the same byte as `ctrl+letter`, or is taken by the terminal itself.
 - `alt+digit` reaches a Textual app as the character that macOS types with it ("¡" for alt+1).
 - `shift+f3` is sent by xterm as a cursor position report, so it always has a companion.
 
-A key may be a chord, such as `ctrl+l n`: the leader, then a second key. Chords stand in for keys
-that a keyboard or a terminal lacks: Ctrl with a bracket or a backslash needs AltGr on German and
+A key may be a chord, such as `ctrl+l n`: the leader, then a second key. Chords replace keys that a
+keyboard or a terminal lacks: Ctrl with a bracket or a backslash needs AltGr on German and
 French keyboards, GNOME Terminal takes F1, F10 and F11, macOS takes F11.
 """
 
@@ -38,9 +37,9 @@ STAYS = Binding.Group("stays")
 LEADER = "ctrl+l"
 """The key before the second key of a chord."""
 KEYS: dict[str, tuple[str, ...]] = {}
-"""The keys that the user has given to actions; see `remap`."""
+"""Keys that the user assigned to actions; see `remap`."""
 PREFIX = "action_"
-"""How the method of an action begins where Textual looks for it by name: on a screen or widget."""
+"""Prefix of action methods that Textual finds by name, on a screen or widget."""
 
 
 class Action(NamedTuple):
@@ -51,35 +50,35 @@ class Action(NamedTuple):
     method: str
     """The name of the method that does it, without `action_`."""
     title: str
-    """What the command palette and the help call it."""
+    """Title in the command palette and the help."""
     help: str
-    """A sentence that says what happens."""
+    """Description in a sentence."""
     section: str
-    """The heading of the help page under which it stands."""
+    """Heading on the help page."""
     keys: tuple[str, ...] = ()
-    """Its keys in Textual's spelling, the one that works everywhere first."""
+    """Keys in Textual's spelling, the most portable one first."""
     footer: str = ""
-    """A word for the footer, which shows its first key; empty if it is not shown there."""
+    """Word for the footer, which shows the first key; empty if it is not in the footer."""
     stays: bool = False
-    """Whether it stays in the footer however little room there is."""
+    """True if it stays in the footer even if there is little room."""
     priority: bool = True
-    """Whether its keys reach it before the focused widget. Printable keys never do."""
+    """True if its keys reach it before the focused widget. Printable keys never do."""
     bound: bool = True
-    """False where a widget binds the keys itself and the entry only makes them known."""
+    """False if a widget binds the keys itself, and the entry only documents them."""
     call: str = ""
-    """What to run: the name of the method, with arguments where it takes some."""
+    """Name of the method, with arguments if it takes any."""
     when: Callable[[Any], bool] | None = None
-    """Tells, given the object that does it, whether it makes sense now; None if always."""
+    """Predicate on the object that performs it: whether it is available now; None for always."""
     words: str = ""
-    """What people call it besides, for the command palette."""
+    """Other names, for the command palette."""
 
     def second_keys(self) -> list[str]:
-        """List what is pressed after the leader to do it."""
+        """Return the second keys of its chords."""
         return [key.partition(" ")[2] for key in self.keys if " " in key]
 
 
 class Gesture(NamedTuple):
-    """Something the mouse does, for the help page."""
+    """A mouse gesture, for the help page."""
 
     gesture: str
     help: str
@@ -99,23 +98,23 @@ def action(
     when: Callable[[Any], bool] | None = None,
     words: str = "",
 ) -> Callable[[Method], Method]:
-    """Declare that a method is an action. Its docstring is the help.
+    """Declare a method as an action. Its docstring is the help.
 
-    A method with arguments has a declaration for each call that it offers, one above the other.
+    A method with arguments has one declaration for each call.
 
     Args:
-        title: What the palette and the help call it.
-        *keys: Its keys, the one that works everywhere first.
-        section: The heading of the help page.
-        id: Its name where that is not the method's.
-        help: What it does, where the docstring does not say it to the user.
-        call: The call, such as `show_view('ids')`, of a method with arguments.
-        footer: A word for the footer.
-        stays: Whether it stays in the footer however little room there is.
-        priority: Whether its keys reach it before the focused widget.
-        bound: False where a widget binds the keys itself.
-        when: Tells, given the object that does it, whether it makes sense now.
-        words: What people call it besides, for the command palette.
+        title: Title in the palette and the help.
+        *keys: Keys, the most portable one first.
+        section: Heading on the help page.
+        id: Name, if it differs from the method's.
+        help: Description, if the docstring is not meant for users.
+        call: Call of a method with arguments, such as `show_view('ids')`.
+        footer: Word for the footer.
+        stays: True to keep it in the footer even if there is little room.
+        priority: True if its keys reach it before the focused widget.
+        bound: False if a widget binds the keys itself.
+        when: Predicate on the object that performs it: whether it is available now.
+        words: Other names, for the command palette.
     """
 
     def declare(method: Method) -> Method:
@@ -134,7 +133,7 @@ def action(
 
 
 def actions(*declarations: Callable[[Method], Method]) -> Callable[[Method], Method]:
-    """Declare several actions of one method, such as one for each entry of a registry."""
+    """Declare several actions with one method, such as one for each entry of a registry."""
 
     def declare(method: Method) -> Method:
         for declaration in reversed(declarations):
@@ -145,12 +144,12 @@ def actions(*declarations: Callable[[Method], Method]) -> Callable[[Method], Met
 
 
 class Kind(NamedTuple):
-    """One of the things that take turns in a place, such as a panel or a view.
+    """One of several views that share a place, such as a panel.
 
     Attributes:
         id: Its name.
         title: Its tab.
-        help: What it shows.
+        help: Description of the panel.
         keys: The keys that show it.
         words: What people call it besides, for the command palette.
     """
@@ -165,14 +164,14 @@ class Kind(NamedTuple):
 def action_each(
     kinds: Iterable[Any], title: str, *, call: str, section: str, words: str = ""
 ) -> Callable[[Method], Method]:
-    """Declare an action of one method for each of the things that take turns.
+    """Declare one action per view that shares a place, all with one method.
 
     Args:
-        kinds: What there is: a `Kind`, or what has the same attributes.
-        title: What the palette and the help call one, such as "{} panel" of its tab.
-        call: The method's name, which takes the id.
+        kinds: The views, as `Kind` or objects with the same attributes.
+        title: Title of each action, such as "{} panel" with the title of its tab.
+        call: Name of the method, which takes the id.
         section: The heading of the help page.
-        words: What people call all of them besides.
+        words: Other names for all of them.
     """
     return actions(
         *(
@@ -224,7 +223,7 @@ def bindings_of(actions: Iterable[Action]) -> list[Binding]:
 
 
 def doable(*nodes: DOMNode) -> Iterator[tuple[Action, DOMNode]]:
-    """Yield the actions that some nodes, such as the screen and the app, do not refuse now."""
+    """Yield the actions of some nodes, such as the screen and the app, that are available now."""
     for node in nodes:
         listed = getattr(node, "declared", None) or partial(declared_by, type(node))
         for found in listed():
@@ -274,7 +273,7 @@ def key_label(key: str) -> str:
 
 
 def key_of(label: str) -> str:
-    """Give Textual's spelling of a key or chord that a user has written; empty if there is none.
+    """Return Textual's spelling of a key or chord that a user wrote, or "" if it is invalid.
 
     >>> key_of("Ctrl+O"), key_of("ctrl+]"), key_of("Ctrl+L n"), key_of("hyper+x")
     ('ctrl+o', 'ctrl+right_square_bracket', 'ctrl+l n', '')
@@ -284,7 +283,7 @@ def key_of(label: str) -> str:
         return " ".join(found) if len(found) == 2 and found[0] == LEADER and found[1] else ""
     *modifiers, name = re.split(r"\+(?=.)", label.strip())
     names = {shown: key for key, shown in _KEY_NAMES.items()}
-    # A capital letter alone is a key of its own; behind Ctrl it is how people write the small one.
+    # A capital letter alone is a separate key; after Ctrl, users write it for the small letter.
     name = (
         names.get(name)
         or names.get(name.capitalize())
@@ -304,12 +303,12 @@ _NAMED = {
 
 
 def remap(keys: Any) -> None:
-    """Give actions the keys of the user's choice, before the modules with actions are imported.
+    """Assign the user's keys to actions, before the modules with actions are imported.
 
-    So they are what bindings, footer, palette and help are made of.
+    Bindings, footer, palette and help then use these keys.
 
     Args:
-        keys: By the name of an action a key, or a list of keys; what is no key is left out.
+        keys: A key or list of keys by action name; invalid keys are ignored.
     """
     global LEADER
     keys = keys if isinstance(keys, dict) else {}
@@ -325,7 +324,7 @@ def remap(keys: Any) -> None:
 
 
 def keys_label(found: Action) -> str:
-    """Spell all keys of an action for people, empty where it has none."""
+    """Return all keys of an action as users write them, or "" if it has none."""
     return "  ".join(key_label(key) for key in found.keys)
 
 
@@ -339,7 +338,8 @@ def _keys(title: str, help: str, *keys: str) -> Action:
 _EVERYWHERE = (
     _keys(
         "Move",
-        "Through a text, a list or tokens; on a setting, to its next value. With Shift: select.",
+        "Move in a text, a list or tokens; on a setting, choose the next value. With Shift: "
+        "select.",
         *("up", "down", "left", "right", "pageup", "pagedown", "home", "end"),
     ),
     _keys(
@@ -347,17 +347,17 @@ _EVERYWHERE = (
         "In a text; the last two also in a list.",
         *("ctrl+left", "ctrl+right", "ctrl+home", "ctrl+end"),
     ),
-    _keys("Choose", "Do what the chosen row, link or button says.", "enter", "space"),
+    _keys("Choose", "Activate the selected row, link or button.", "enter", "space"),
     _keys(
-        "Next part, or the one before",
-        "From field to field. A text that takes Tab as a character is left by F5.",
+        "Next or previous part",
+        "Move between fields. F5 leaves a text in which Tab is a character.",
         *("tab", "shift+tab"),
     ),
     _keys("Cut, copy, paste", "In a text or a field.", "ctrl+x", "ctrl+c", "ctrl+v"),
-    _keys("Undo, redo", "What was typed, in a text or a field.", "ctrl+z", "ctrl+y"),
+    _keys("Undo, redo", "Typed text, in a text or a field.", "ctrl+z", "ctrl+y"),
     _keys(
         "Delete",
-        "The selected text, else the character before or behind the cursor.",
+        "The selected text, or else the character before or after the cursor.",
         *("backspace", "delete", "ctrl+d"),
     ),
     _keys(
@@ -371,7 +371,7 @@ _EVERYWHERE = (
 
 
 def everywhere_but(taken: Iterable[Action]) -> list[Action]:
-    """List the keys that mean the same everywhere, but for those that some actions take."""
+    """Return the keys with one meaning everywhere, except those used by some actions."""
     used = {key for found in taken for key in found.keys}
     left = [
         found._replace(keys=tuple(key for key in found.keys if key not in used))

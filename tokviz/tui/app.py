@@ -67,9 +67,9 @@ GC_INTERVAL_SECONDS = 0.25
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
-    Gesture("Click a word such as merge", "Says what it means: see the glossary."),
-    Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
-    Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
+    Gesture("Click a word such as merge", "Explains it, as in the glossary."),
+    Gesture("Click outside a dialog", "Closes the dialog without changes."),
+    Gesture("Right-click a row of a list", "Highlights it, so that you can rename or delete it."),
 )
 
 
@@ -104,7 +104,7 @@ class TokvizApp(ErrorHandlingApp):
         super().__init__(driver_class=driver_class)
         self.session = session
         self.is_exiting = False
-        """Whether `exit` was called."""
+        """True after `exit` was called."""
         self.errors = None if errors is None else ErrorNotices(self, errors)
         self.input = InputQueue(self, session, self.can_take_input, self._deliver)
         self.switcher = ScreenSwitcher(self, session, self.input.next_keys)
@@ -119,7 +119,7 @@ class TokvizApp(ErrorHandlingApp):
         session.subscribe(SessionFileRequested, lambda change: open_file(change.path))
         self._quit_dialog: Screen[Any] | None = None
         self._tour: Tour | None = None
-        # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
+        # Without our driver, the app runs in a test or a browser, and $TERM is irrelevant.
         self._colours = self.console.color_system if driver_class else "truecolor"
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
         self.register_theme(theme(chosen, self._colours))

@@ -81,11 +81,14 @@ def key_faults(
             for label in labels:
                 key = key_of(label)
                 if not key:
-                    yield name, f"there is no key {label!r}: write it as the help (F1) does"
+                    yield name, f"there is no key {label!r}: write it as in the help (F1)"
                 elif key in _TAKEN.split():
-                    yield name, f"{key_label(key)} cannot be its key: dialogs or terminals need it"
+                    yield (
+                        name,
+                        f"{key_label(key)} cannot be its key, because dialogs or terminals need it",
+                    )
                 elif use := _IN_TEXTS.get(key):
-                    yield name, f"{key_label(key)} cannot be its key: texts need it ({use})"
+                    yield name, f"{key_label(key)} cannot be its key, because texts need it ({use})"
     reported: set[tuple[str, str, str]] = set()
     for title, actions in screens.items():
         first: dict[str, Action] = {}

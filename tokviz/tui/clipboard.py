@@ -114,7 +114,7 @@ def _kept(method: _Way, text: str, lost: str) -> CopyResult:
     try:
         return CopyResult(method, str(_write(text)), lost)
     except OutputFileError as error:
-        return CopyResult(method, "", f"{lost} The exact text could not be kept: {error}".lstrip())
+        return CopyResult(method, "", f"{lost} The exact text could not be saved: {error}".lstrip())
 
 
 def _lost_bytes(text: str) -> str:
@@ -159,7 +159,7 @@ async def _copy_to_desktop(text: str) -> bool:
     """Copy in a separate thread, which is abandoned if it hangs.
 
     Returns:
-        Whether it worked in time.
+        True if it succeeded in time.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bool] = loop.create_future()
@@ -197,13 +197,13 @@ def copied(result: CopyResult, what: str) -> str:
     }.get(result.method, f"If you cannot paste it, it is in {file}")
     places = {
         "clipboard": "",
-        "browser": "The browser was asked to put the copy on the clipboard.",
+        "browser": "The browser was asked to copy the text to the clipboard.",
         "terminal": f"{_ASKED.format('The terminal')} It does not say whether it did.",
         "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
-        "file": "The copy is too long for the terminal to take.",
+        "file": "The copy is too long for the terminal.",
     }
     sentences = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
     return " ".join(filter(None, sentences))
 
 
-_ASKED = "{} was asked to put the copy on the clipboard (by the control sequence OSC 52)."
+_ASKED = "{} was asked to copy the text to the clipboard (with the control sequence OSC 52)."

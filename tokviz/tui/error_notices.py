@@ -43,7 +43,7 @@ class ErrorNotices:
             text.replace("[", r"\[")
             for text in (noted.summary, f" It is also in {noted.file}." if noted.file else "")
         )
-        link = "[@click=app.copy_error]Copy the whole error[/]"
+        link = "[@click=app.copy_error]Copy the full error[/]"
         text = f"{summary}. Your text is safe. {link}{where}"
         self._app.notify(text, title="ErrorReport error", severity="error", timeout=30)
 

@@ -51,12 +51,12 @@ class CopyRequested(Message):
 
     text: str
     what: str
-    """Its name for the notice, such as "the token id"."""
+    """Name for the notice, such as "the token id"."""
 
 
 @dataclass
 class TextWanted(Message):
-    """A panel offers another text, such as an example."""
+    """A panel offers a text, such as an example."""
 
     text: str
 

@@ -38,7 +38,7 @@ def run(
 
     Args:
         path: A file to open.
-        piped: Bytes that came through a pipe, shown if there is no file.
+        piped: Bytes from a pipe, shown if there is no file.
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
         first: The first request to a screen, by default to show the text.

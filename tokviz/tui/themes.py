@@ -69,14 +69,14 @@ def mix(colour: str, other: str, share: float) -> str:
 
 
 _TOKVIZ_DARK = Look(
-    "Light on dark, calm colours.",
+    "Light on dark, muted colors.",
     tokens=DARK_COLOURS,
     signs=("#8ab4f8", "#e6b566", "#f28b82", "#81c995"),
     gap=("#ffd9d4", "#7a1f2b"),
     split="#ffb86b",
 )
 _TOKVIZ_LIGHT = Look(
-    "Dark on light, calm colours.",
+    "Dark on light, muted colors.",
     dark=False,
     tokens=LIGHT_COLOURS,
     signs=("#1f5fbf", "#8a5a00", "#b3261e", "#1b6e3c"),
@@ -85,9 +85,9 @@ _TOKVIZ_LIGHT = Look(
 )
 
 # Darker and lighter kinds of the colours of Okabe and Ito, "Color Universal Design" (2008), chosen
-# so that any two of them can be told apart with every kind of colour vision.
+# so that any two of them are distinguishable with every kind of color vision.
 _OKABE_ITO_DARK = _TOKVIZ_DARK._replace(
-    help="Colours of Okabe and Ito, for every kind of colour vision; light on dark.",
+    help="Colors of Okabe and Ito, for every kind of color vision; light on dark.",
     tokens=DARK_COLOURS._replace(
         fills=("#312814", "#0269a3", "#545225", "#ae4f05", "#1f3342", "#8b5575"), special=""
     ),
@@ -95,23 +95,23 @@ _OKABE_ITO_DARK = _TOKVIZ_DARK._replace(
     split="",
 )
 _OKABE_ITO_LIGHT = _TOKVIZ_LIGHT._replace(
-    help="Colours of Okabe and Ito, for every kind of colour vision; dark on light.",
+    help="Colors of Okabe and Ito, for every kind of color vision; dark on light.",
     tokens=LIGHT_COLOURS._replace(
         fills=("#f1ca73", "#80c7ee", "#bfe7dc", "#dd7e33", "#f9f4b3", "#cf80ab"), special=""
     ),
     signs=("#00588c", "#7a5200", "#a33f00", "#00664a"),
     split="",
 )
-# Blues and oranges, which no kind of colour blindness takes for each other, three steps of each.
+# Blues and oranges, distinguishable with every kind of color blindness, three steps of each.
 _BLUE_ORANGE_DARK = _OKABE_ITO_DARK._replace(
-    help="Blues and oranges that differ in brightness too; light on dark.",
+    help="Blues and oranges that also differ in brightness; light on dark.",
     tokens=_OKABE_ITO_DARK.tokens._replace(
         fills=("#664499", "#331100", "#335566", "#883300", "#001155", "#885544")
     ),
     signs=("#77bbff", "#ffcc88", "#ff9955", "#99ccff"),
 )
 _BLUE_ORANGE_LIGHT = _OKABE_ITO_LIGHT._replace(
-    help="Blues and oranges that differ in brightness too; dark on light.",
+    help="Blues and oranges that also differ in brightness; dark on light.",
     tokens=_OKABE_ITO_LIGHT.tokens._replace(
         fills=("#8899aa", "#ff7777", "#bbddff", "#cc9933", "#3399ff", "#eeddcc")
     ),
@@ -143,11 +143,11 @@ _CONTRAST_LIGHT = Look(
     quiet={"border": "#9a9a9a", "muted": "#404040", "disabled": "#555555", "selection": "#b3d7ff"},
 )
 
-# What these sixteen look like is the terminal's choice: "#aa5500" is brown in one and bright yellow
+# The terminal defines these sixteen colors: "#aa5500" is brown in one and bright yellow
 # in another, and bold black may be grey. The texts on them can be read in all. Of the darker ones
 # green and brown cannot be read on white in most. A veil would make black of grey on black.
 _TERMINAL_DARK = Look(
-    "The sixteen colours that your terminal is set to, on its black.",
+    "The sixteen colors of your terminal, on its black.",
     tokens=Colours(
         *(_BLACK, _WHITE, _SILVER, ""),
         ("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
@@ -171,7 +171,7 @@ _TERMINAL_DARK = Look(
     },
 )
 _TERMINAL_LIGHT = Look(
-    "The sixteen colours that your terminal is set to, on its white.",
+    "The sixteen colors of your terminal, on its white.",
     dark=False,
     tokens=Colours(
         *(_WHITE, _BLACK, _GREY, ""),
@@ -211,7 +211,7 @@ THEMES = {
 }
 """Every theme by its name."""
 
-# The token colours of these have to be of the terminal's own palette, as Rich's tables give it:
+# Token colors must be in the terminal's palette, as in Rich's tables:
 # rounded they would be equal.
 _IN_256 = {
     DARK: _TOKVIZ_DARK._replace(
@@ -244,8 +244,8 @@ def look_of(name: str, color_system: str | None) -> Look:
 
     Args:
         name: The name of the theme.
-        color_system: Rich's name of what the terminal can do: "truecolor", "256", "standard",
-            "windows" or None.
+        color_system: Rich's color system of the terminal: "truecolor", "256", "standard", "windows"
+            or None.
     """
     look = THEMES.get(name, _TOKVIZ_DARK)
     if color_system in SIXTEEN:

@@ -138,7 +138,7 @@ async def test_while_trainings_are_looked_for_it_says_so(
         app.push_screen(TokenizerPicker("gpt2"))
         await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
         told = app.screen.query_one("#told", Static)
-        await until(pilot, lambda: str(told.content) == "Looking for what you trained…")
+        await until(pilot, lambda: str(told.content) == "Looking for your trainings…")
         found.set()
         await until(pilot, lambda: str(told.content) == "")
 
@@ -165,7 +165,7 @@ async def test_it_can_be_left_without_a_choice(open_dialog: OpenDialog, how: str
 async def test_nothing_found_says_what_can_be_typed(open_dialog: OpenDialog) -> None:
     async with open_dialog(TokenizerPicker("cl100k_base")) as pilot:
         await pilot.type("claude")
-        assert pilot.shows("No tokenizer fits “claude”")
+        assert pilot.shows("No tokenizer matches “claude”")
         assert pilot.shows("gpt-3.5-turbo")
         await pilot.press("enter")
         assert pilot.is_open

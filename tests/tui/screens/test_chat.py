@@ -346,7 +346,7 @@ async def test_a_finding_of_what_was_there_before_a_key_leads_nowhere_else(
         screen = await chat_with_a_finding(pilot)
         await pilot.press(*"a b c ", "f3")
         assert screen.chat.place == PartPlace(0)
-        assert "Findings are still looked for." in said(app)
+        assert "The conversation is still being checked." in said(app)
         await findings(pilot, screen)
         await pilot.press("f3")
         assert screen.chat.place == PartPlace(3)
@@ -1094,7 +1094,7 @@ async def test_a_rendering_is_cut_off_where_the_user_says() -> None:
         await settle(pilot)
         assert screen.rendered.rendering is not None
         assert screen.rendered.rendering.n_kept == 10
-        assert "cut off after 10" in status_text(screen)
+        assert "truncated after 10" in status_text(screen)
 
 
 async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> None:
@@ -1575,7 +1575,7 @@ async def test_nothing_is_said_to_be_found_only_when_somebody_has_looked(
     async with app.run_test() as pilot:
         screen = await chat(pilot, {"messages": [{"role": "user", "content": "Hi"}]})
         await pilot.press("f3")
-        assert "Nothing was found." not in [notice.message for notice in app._notifications]
+        assert "No findings." not in [notice.message for notice in app._notifications]
         screen.rendered.look_for_findings()
         await settle(pilot)
         await pilot.press("f3")

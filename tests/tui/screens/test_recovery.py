@@ -1,4 +1,4 @@
-"""What was not saved is offered once, in a line of its own, and can be answered."""
+"""Unsaved work is offered once, in a line of its own, and can be answered."""
 
 from __future__ import annotations
 

@@ -1004,7 +1004,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         assert number is not None
         text = shown(app)
         for said in (
-            "A and B part at merge",
+            "A and B differ first at merge",
             "lexicographic",
             "only in A",
             "only in B",
@@ -1030,7 +1030,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
             lambda: screen.state.comparison is not None and len(screen.state.comparison.names) == 3,
         )
         await settle(pilot)
-        assert "A and C part at merge" in shown(app) and f"▸{number:>6}" in shown(app)
+        assert "A and C differ first at merge" in shown(app) and f"▸{number:>6}" in shown(app)
         screen.comparing.end_comparison()
         await settle(pilot)
         assert "merges file" not in shown(app) and "Compare this training" in shown(app)

@@ -280,7 +280,7 @@ async def test_a_regex_is_tried_in_a_thread(
         await settle(pilot)
         screen.query_one("#pattern").focus()
         await pilot.press("end", "tab", "(")
-        await until(pilot, lambda: "The regex does not work: missing )" in shown(app))
+        await until(pilot, lambda: "The regex is invalid: missing )" in shown(app))
         screen.query_one("#regex", Input).value = r"(?:(?:\w|\w\w)+)+(?=!!)|."
         about = screen.query_one("#plan", Static)
         await until(pilot, lambda: "takes longer than" in " ".join(str(about.content).split()))

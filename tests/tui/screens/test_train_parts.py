@@ -110,8 +110,8 @@ def test_workers_are_a_number_or_an_address() -> None:
         ({"vocab_size": "20m"}, "too large"),
         ({"specials": "<a> <b> <a>"}, "<a> is listed twice"),
         ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
-        ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing ) at character 3."),
-        ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex does not work: (?r) matches from right"),
+        ({"pattern": CUSTOM, "regex": "(a"}, "The regex is invalid: missing ) at character 3."),
+        ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex is invalid: (?r) matches from right"),
         ({"max_chars": "0"}, "limit of characters"),
         ({"max_chars": "1.5"}, "limit of characters is not a whole number above 0"),
         ({"max_doc_chars": "x"}, "limit for a document"),
@@ -363,7 +363,7 @@ def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
     assert summary_content(SUMMARY, 0), "a terminal of one column"
     text = summary_content(SUMMARY, 60).plain
     for said in ("300 tokens in 3.5 s", "reading 1.0 s, merging 2.5 s", "50 MB at most",
-                 "·the  4 bytes", "2.50 bytes/token", "/runs/book", "2.0 kB it has not seen",
+                 "·the  4 bytes", "2.50 bytes/token", "/runs/book", "2.0 kB of unseen text",
                  "this one", "GPT-2", "GPT-4", "4.50"):  # fmt: skip
         assert said in text
     assert "saving" not in text, "what took no time is not worth a word"
@@ -403,7 +403,7 @@ def test_a_summary_says_what_is_odd() -> None:
     text = summary_content(odd, 60).plain
     assert "7 of 43 merges: no pair is left" in text
     assert "Merges from" not in text
-    assert "3 bytes, learned as they are" in text
+    assert "3 bytes, kept unchanged" in text
     assert "not seen" not in text
 
 

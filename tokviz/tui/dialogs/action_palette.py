@@ -26,21 +26,21 @@ from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.session import ReplayRequest, Request, RunAction, UseTokenizer
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
-"""What would only show another list of what can be done."""
+"""Actions that only show another list of actions."""
 _FAR = 0.9
-"""What is done elsewhere is behind what is as good a hit here."""
+"""Penalty for actions of other screens, so that equally good matches here come first."""
 _FUZZY = FuzzySearch()
 
 
 class Offer(NamedTuple):
-    """Something that can be done.
+    """An entry of the palette.
 
     Attributes:
-        title: What it is called.
-        help: A sentence that says what happens.
-        words: What people call it besides.
-        do: Does it; may have to be awaited.
-        key: Its key, as people read it.
+        title: Its title.
+        help: Description in a sentence.
+        words: Other names.
+        do: Runs it; may return an awaitable.
+        key: Its key, as displayed.
     """
 
     title: str
@@ -67,7 +67,7 @@ def offers_here(app: Any) -> list[Offer]:
 
 
 def offers_elsewhere(app: Any) -> Iterator[Offer]:
-    """Yield what the other screens can do, every tokenizer and every training; takes a moment."""
+    """Yield actions of other screens, tokenizers and trainings; takes a moment."""
 
     def offer(title: str, help: str, words: str, request: Request) -> Offer:
         return Offer(safe(title), safe(help), words, partial(app.session.ask, request))
@@ -75,7 +75,7 @@ def offers_elsewhere(app: Any) -> Iterator[Offer]:
     for kind, found in app.switcher.actions_elsewhere():
         request = RunAction(kind.id, found.call)
         yield offer(f"{kind.title}: {found.title}", found.help, found.words, request)
-    see = "See the text of the Tokens screen with it."
+    see = "Show the text of the Tokens screen with it."
     for built_in in BUILTIN_TOKENIZERS:
         title, names = f"Tokenizer: {built_in.name} ({built_in.title})", " ".join(built_in.aliases)
         yield offer(title, see, names, UseTokenizer(built_in.name))
@@ -91,10 +91,10 @@ def offers_elsewhere(app: Any) -> Iterator[Offer]:
 
 
 def search(query: str, here: Sequence[Offer], elsewhere: Sequence[Offer]) -> list[Offer]:
-    """Find what fits, the best first: what is done here also by letters of its title alone.
+    """Return the matches, best first. Entries of this screen also match by letters of their title.
 
-    What is elsewhere is found by whole words: there is much of it. Nothing typed finds all that is
-    here.
+    Other entries match by whole words only, because there are many. An empty query returns all
+    entries of this screen.
     """
     if not query:
         return list(here)
@@ -105,10 +105,10 @@ def search(query: str, here: Sequence[Offer], elsewhere: Sequence[Offer]) -> lis
 
 
 def _score(query: str, offer: Offer) -> float:
-    """Say how well the words of an offer, or the beginnings of its words, are those typed.
+    """Return how well the typed words match the words of an entry or their prefixes.
 
-    The unit is a letter as `FuzzySearch` counts it: 3 for each in a row, little more than 1 for
-    letters that stand somewhere in the title.
+    The unit is a letter as `FuzzySearch` counts it: 3 for each consecutive letter, little more than
+    1 for letters anywhere in the title.
     """
     typed = query.casefold()
     words = f"{offer.title} {offer.words}".casefold().replace("(", " ").split()
@@ -120,7 +120,7 @@ def _score(query: str, offer: Offer) -> float:
 
 
 class ActionPalette(ListDialog[Offer, Offer]):
-    """Its result is what is to be done."""
+    """Command palette. Its result is the entry to run."""
 
     DEFAULT_CSS = """
     ActionPalette #about { height: 2; }
@@ -132,26 +132,26 @@ class ActionPalette(ListDialog[Offer, Offer]):
     """Room for a good part of what can be done here."""
 
     def __init__(self, here: Sequence[Offer], elsewhere: Callable[[], Sequence[Offer]]) -> None:
-        """Take what can be done here, and what lists, in a thread, what can be done elsewhere."""
+        """Create the palette with entries of this screen and a function for the others."""
         super().__init__(self._paint, "offers")
         self._here, self._list_elsewhere = here, elsewhere
         self._elsewhere: Sequence[Offer] = ()
         self._query = ""
 
     def compose_body(self) -> ComposeResult:
-        """Yield the field, the list and what the highlighted offer does."""
+        """Yield the field, the list and the description of the highlighted entry."""
         yield from self.compose_search(Field(placeholder="Action, tokenizer or training"))
         yield About(id="about")
 
     def on_mount(self) -> None:
-        """Show what can be done here, and look for the rest, so that the first key need not."""
+        """Show the entries of this screen, and load the others in advance."""
         self._search()
         in_thread(self, "elsewhere", lambda task: self._list_elsewhere(), self._take)
 
     def _take(self, elsewhere: Sequence[Offer]) -> None:
         self._elsewhere = elsewhere
         if self._query:
-            # Whoever has moved the highlight is about to choose that.
+            # A moved highlight means that the user is about to choose.
             self._search(self.rows.row if self.rows.highlighted else None)
 
     @on(Input.Changed)

@@ -1,4 +1,4 @@
-"""Asking for something that is typed in a line of text, such as where to go."""
+"""Dialogs that ask for a line of text, such as a place to go to."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ResultT = TypeVar("ResultT")
 
 
 class Wrong(ValueError):
-    """What is typed makes no sense; a sentence that says why."""
+    """The typed text is invalid; the message is a sentence with the reason."""
 
 
 class AskDialog(Dialog[ResultT], Generic[ResultT]):
-    """Its result is what the text means."""
+    """Dialog for a line of text. Its result is the parsed value."""
 
     DEFAULT_CSS = """
     AskDialog #dialog { width: 60; }
@@ -40,15 +40,15 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
         placeholder: str = "",
         verb: str = "go",
     ) -> None:
-        """Take what is asked.
+        """Create the dialog.
 
         Args:
-            title: What stands in the frame.
-            note: What can be typed.
-            read: Gives what a text means, or raises `Wrong`.
-            value: What stands in the field at first.
-            placeholder: An example, while the field is empty.
-            verb: What Enter does.
+            title: The title.
+            note: Description of the input.
+            read: Parses a text, or raises `Wrong`.
+            value: Initial value of the field.
+            placeholder: An example for the empty field.
+            verb: Label of Enter.
         """
         super().__init__()
         self.dialog_title = title
@@ -70,7 +70,7 @@ class AskDialog(Dialog[ResultT], Generic[ResultT]):
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with what the text means, or say what is wrong with it."""
+        """Close with the parsed value, or show why the text is invalid."""
         try:
             result = self._read(self.query_one(Field).value.strip())
         except Wrong as wrong:
@@ -87,14 +87,14 @@ _MOST_CHARS = 40
 
 
 class Numbered(NamedTuple):
-    """Things of a kind that have numbers.
+    """A kind of numbered places.
 
     Attributes:
-        sign: What stands before the number of one.
-        example: What can be typed.
-        name: What one is called.
+        sign: Prefix of a number.
+        example: Example of an input.
+        name: Name of one of them.
         first: The first number.
-        last: The last one, less than the first where there are none.
+        last: The last number, less than the first if there are none.
         go: Goes to a number and a column, counted from 1; most have no columns.
     """
 
@@ -107,14 +107,14 @@ class Numbered(NamedTuple):
 
 
 def read_place(text: str, kinds: Sequence[Numbered]) -> Callable[[], object]:
-    """Read a place such as `12`, `12:3` (with a column), `#12` or `@0x1f`; give what goes there.
+    """Parse a place such as `12`, `12:3` (with a column), `#12` or `@0x1f`.
 
     Args:
-        text: What is typed.
-        kinds: What has numbers; one without a sign is of the first kind.
+        text: The input.
+        kinds: The kinds of places; a number without a sign is of the first kind.
 
     Raises:
-        Wrong: If it is none, or there is none of that number.
+        Wrong: If it is not a place, or does not exist.
     """
     match = _TYPED.fullmatch(text.strip()) if len(text) <= _MOST_CHARS else None
     by_sign = {"": kinds[0], **{kind.sign: kind for kind in kinds}}
@@ -138,7 +138,7 @@ class GotoDialog(AskDialog[Callable[[], object]]):
     """
 
     def __init__(self, kinds: Sequence[Numbered]) -> None:
-        """Take what can be gone to."""
+        """Create the dialog for some kinds of places."""
         there = [kind for kind in kinds if kind.last >= kind.first]
         possible = Content("\n").join(
             Content.assemble(

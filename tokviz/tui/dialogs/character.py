@@ -1,4 +1,4 @@
-"""What a character is: its code points, its forms, and the tokens they become."""
+"""Explanation of a character: its code points, its forms, and their tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tokviz.tui.widgets.spans import Row, Span, Word, flow, words_of
 
 
 class CharacterDialog(PageDialog):
-    """Shows the character at a place, and those beside it; a tokenizer may be a child process."""
+    """Shows the character at a place, and its neighbors. The tokenizer may be a child process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i,shift+f7", "cancel", show=False),
@@ -41,16 +41,16 @@ class CharacterDialog(PageDialog):
         place: Place | Callable[[], Place],
         copy: Callable[[str, str], object],
     ) -> None:
-        """Take the tokenizer, the place or what finds it in a thread, and what copies a text."""
+        """Create the dialog of a place, or of a function that finds it in a thread."""
         super().__init__()
         self._tokenizer, self._place, self._copy = tokenizer, place, copy
         self._starts: list[int] = []
-        """Where the characters of the text around start."""
+        """Offsets of the characters around."""
         self._text, self._at = "", 0
         self.found: Inspected | None = None
 
     def hints(self) -> list[Hint]:
-        """Give the keys of the last line."""
+        """Return the hints of the last line."""
         return [
             ("Esc", "close", "cancel"),
             ("→", "next", "step(1)"),
@@ -60,11 +60,11 @@ class CharacterDialog(PageDialog):
         ]
 
     def wanted_height(self) -> int:
-        """Take the rows there are, and those of the hints."""
+        """Use all available rows."""
         return max(12, len(self.view.rows) + 1)
 
     def on_mount(self) -> None:
-        """Look the place up."""
+        """Load the place."""
         self.view.set_palette(palette_of(self.app))
         self.view.show(self._rows)
         found = self._place
@@ -115,7 +115,7 @@ class CharacterDialog(PageDialog):
                 self._look()
 
     def action_copy(self) -> None:
-        """Copy what is said as text."""
+        """Copy the explanation as text."""
         if self.found is not None:
             self._copy(as_text(self.found, self._tokenizer.name), "what the character is")
 
@@ -169,6 +169,6 @@ def _warning(word: Word) -> Word:
 
 
 def as_text(found: Inspected, tokenizer: str) -> str:
-    """Write what the rows say as plain text."""
+    """Return the rows as plain text."""
     rows = character_rows(found, tokenizer, 100)
     return "\n".join("".join(span.text for span in row).rstrip() for row in rows) + "\n"

@@ -16,7 +16,7 @@ from tokviz.tui.dialogs.base import Dialog, Hint
 
 
 class ConfirmDialog(Dialog[bool]):
-    """Asks something. Its result is True for yes; closing it any other way is no."""
+    """A question. Its result is True for yes; closing it in any other way means no."""
 
     DEFAULT_CSS = """
     ConfirmDialog {
@@ -44,10 +44,10 @@ class ConfirmDialog(Dialog[bool]):
         danger: bool = False,
         save: Callable[[], object] | None = None,
     ) -> None:
-        """Take the title, the question and the word for going ahead.
+        """Create the question with a title and the label for yes.
 
-        Where something would be lost (`danger`), Enter is no answer: a second Enter by accident
-        must not destroy anything. It may be saved first by what `save` does.
+        If something would be lost (`danger`), Enter does not answer, so that an accidental second
+        Enter cannot destroy anything. `save` offers to save it first.
         """
         super().__init__(classes="-danger" if danger else None)
         self.dialog_title = title
@@ -67,11 +67,11 @@ class ConfirmDialog(Dialog[bool]):
         return [yes, ("Esc", "cancel", "cancel"), *save]
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste is no answer."""
+        """Ignore pastes."""
         event.stop()
 
     def action_default(self) -> None:
-        """Answer yes where nothing can be lost."""
+        """Answer yes if nothing can be lost."""
         if not self._danger:
             self.action_yes()
 

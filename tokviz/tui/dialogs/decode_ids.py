@@ -1,4 +1,4 @@
-"""Token ids and what they stand for, one by one and together."""
+"""Token ids with their tokens and their text."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.spans import Role, Span
 
-_NO_IDS = "Only numbers can stand here, with spaces, commas or brackets between them."
+_NO_IDS = "Use only numbers, spaces, commas and brackets."
 
 
 class _Row(NamedTuple):
-    """A token in the list: what it is, what its arrival shows, and where encoding gives others."""
+    """A token in the list, with the text that its arrival shows, and differences."""
 
     id: IdToken
     step: StreamStep | None = None
     drift: DriftSpan | None = None
     encoded: str = ""
-    """What stands beside it then: the tokens of encoding, as far as there is one for each."""
+    """The tokens of encoding beside it, if there is one for each."""
 
 
 class _View(NamedTuple):
-    """What the dialog shows of ids."""
+    """Decoded ids."""
 
     rows: Sequence[_Row]
     data: bytes | None
@@ -75,10 +75,10 @@ class IdField(Field):
 
 
 class DecodeIdsDialog(ListDialog[bytes, _Row]):
-    """Its result are the bytes that the ids stand for, which are to go into the text.
+    """Dialog that decodes ids. Its result is the bytes to insert into the text.
 
-    Moving through the tokens tells what a program shows of an answer when they come one by one, and
-    why encoding the text would give others.
+    Moving through the tokens shows the text that a program displays when they arrive one by one,
+    and why encoding the text produces other tokens.
     """
 
     DEFAULT_CSS = """
@@ -87,17 +87,17 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
     """
 
     dialog_title = "Decode token ids"
-    verb = "put into the text"
-    nothing = "Type or paste ids: their tokens are listed here."
+    verb = "insert into the text"
+    nothing = "Type or paste ids to list their tokens."
     rows_wanted = 22
     """Room for a dozen tokens."""
 
     def __init__(self, tokenizer: Tokenizer, ids: str = "") -> None:
-        """Begin with some ids.
+        """Create the dialog.
 
         Args:
-            tokenizer: The tokenizer whose ids they are.
-            ids: What to begin with, as it would be typed.
+            tokenizer: The tokenizer of the ids.
+            ids: Initial ids, as typed.
         """
         super().__init__(_paint, "decoded")
         self._tokenizer, self._ids = tokenizer, ids
@@ -112,7 +112,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
         yield About(id="step")
 
     def on_mount(self) -> None:
-        """Say whose ids they are, and decode those that it begins with."""
+        """Show the tokenizer and decode the initial ids."""
         frame = self.query_one("#dialog")
         frame.border_title = f"{self.dialog_title} of {safe(self._tokenizer.name)}".replace(
             "[", r"\["
@@ -150,7 +150,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """End with the text, once what is typed is decoded and every id exists."""
+        """Close with the text, once the input is decoded and every id exists."""
         typed, found = self._decoded or (None, None)
         self._put_when_decoded = typed != self.query_one(Field).value
         if found is not None and found.data and not self._put_when_decoded:
@@ -168,7 +168,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
 
 
 def _paint(row: _Row, width: int) -> list[Span]:
-    """Draw a token: its number, its id, its bytes, and what encoding gives where that differs."""
+    """Draw a token: its number, its id, its bytes, and the tokens of encoding if they differ."""
     token = row.id
     head = f"{token.number:>5,}  {token.token_id:>7} {'≠' if row.drift else ' '} "
     room = max(1, width - len(head))

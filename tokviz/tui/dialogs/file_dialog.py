@@ -56,10 +56,10 @@ class PathField(Field):
 
 
 class FileDialog(ListDialog[Path, FolderEntry]):
-    """A dialog that ends with a path.
+    """A dialog whose result is a path.
 
-    The field holds a path relative to the folder shown, an absolute one, or one that begins with ~.
-    Its last part filters the list. Folders are read in a thread.
+    The field contains a path relative to the current folder, an absolute one, or one that starts
+    with ~. Its last part filters the list. Folders are read in a thread.
     """
 
     DEFAULT_CSS = """
@@ -76,10 +76,10 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     ]
 
     last_folder: ClassVar[Path | None] = None
-    """Where a file was opened or saved last, for the next dialog of either kind."""
+    """Folder of the last opened or saved file, shared by all file dialogs."""
 
     seeks = True
-    """Whether the name in the field is looked for, filters the list and highlights the best."""
+    """True if the name in the field filters the list and highlights the best match."""
     rows_wanted = 20
     """A good part of the screen."""
 
@@ -93,15 +93,15 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         text: str = "",
         offers: Hint | None = None,
     ) -> None:
-        """Take what the path is for.
+        """Create the dialog.
 
         Args:
-            folder: The folder to begin in, the last one used if None.
-            title: What stands in the frame.
-            placeholder: What an empty field asks for.
-            verb: What Enter does, in a word.
-            text: What is in the field.
-            offers: What else can be done, of that which only some of these dialogs can do.
+            folder: The initial folder, None for the last one.
+            title: The title.
+            placeholder: Placeholder of the field.
+            verb: Label of Enter.
+            text: Initial text of the field.
+            offers: Additional actions, which only some file dialogs have.
         """
         super().__init__(paint_entry, "entries")
         self.dialog_title = title
@@ -151,7 +151,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     @on(Input.Changed)
     def _follow_field(self) -> None:
-        """List the folder and filter by the name that the field holds now."""
+        """List the folder, filtered by the name in the field."""
         self._moved = False
         self._choose_when_listed = False
         folder, _ = split_typed(self.field.value, self.folder)
@@ -176,7 +176,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def _show_listed(
         self, folder: Path, entries: list[FolderEntry], error: TokvizError | None = None
     ) -> None:
-        """Take what the thread read, unless another folder is wanted by now."""
+        """Show the folder that the thread read, unless another one was requested since."""
         if folder != self._listed:
             return
         self._reading = False
@@ -224,7 +224,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        # Until another folder is read, the rows are those of the one before.
+        # Until another folder is read, the rows are those of the previous one.
         self._moved = not self._reading
         if event.again and not self._reading:
             self.action_choose()
@@ -242,7 +242,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         self._moved = True
 
     def action_toggle_hidden(self) -> None:
-        """Show or hide the entries whose name begins with a dot."""
+        """Show or hide entries whose name starts with a dot."""
         self._hidden = not self._hidden
         self.show_hints()
         self._show_entries()
@@ -276,7 +276,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     @abstractmethod
     def action_choose(self) -> None:
-        """Take what is typed or highlighted."""
+        """Accept the typed or highlighted entry."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys to the field that this dialog does not offer anything for."""
@@ -290,7 +290,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
 
 def paint_entry(entry: FolderEntry, width: int) -> list[Span]:
-    """Draw a row: name, size and time, the last two where there is room."""
+    """Draw a row: name, and size and time if there is room."""
     name = safe(entry.name) + ("/" if entry.is_folder else "")
     size = size_label(entry.size).rjust(8) if width >= 34 else ""
     when = "  " + time_label(entry.modified).ljust(16) if width >= 58 else ""

@@ -24,19 +24,19 @@ from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.field import Field
 
 _PATIENCE = 0.3
-"""Seconds after which a search is worth a word."""
+"""Seconds until a message that the search is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindResult:
-    """How a search ended."""
+    """Result of a search."""
 
     query: FindQuery
-    """What was looked for, to begin with the next time."""
+    """The query, used as the initial one next time."""
     span: tuple[int, int] | None
     """The match it ended at, in characters of the text."""
     put: str = ""
-    """What was to take the place of matches."""
+    """The replacement."""
 
 
 class PutField(Field):
@@ -46,13 +46,13 @@ class PutField(Field):
 
 
 class FindField(PutField):
-    """A field in which pasted invisible characters become visible escapes of a regex."""
+    """A field in which pasted invisible characters become visible regex escapes."""
 
     class Escaped(Message):
-        """The field holds a regular expression now, because something invisible was pasted."""
+        """The field now contains a regular expression, because invisible characters were pasted."""
 
     regex: bool = False
-    """Whether the field holds a regular expression already."""
+    """True if the field already contains a regular expression."""
 
     def on_paste(self, event: events.Paste) -> None:
         """Insert a paste, with invisible characters as escapes of a regular expression."""
@@ -75,11 +75,11 @@ class FindField(PutField):
 
 
 class FindDialog(Dialog[FindResult]):
-    """A bar at the bottom, the text stays in view above it.
+    """Search bar at the bottom, with the text visible above it.
 
-    While it is open, `on_match` is called with the span of each match it stops at. Closing it in
-    any way keeps that place; its result is None only if nothing was typed. A second row replaces
-    matches, one or all of them, by `change`.
+    While it is open, `on_match` is called with the span of each match it stops at. Closing it keeps
+    that place; its result is None only if nothing was typed. A second row replaces one or all
+    matches with `change`.
     """
 
     DEFAULT_CSS = """
@@ -127,21 +127,20 @@ class FindDialog(Dialog[FindResult]):
         put: str = "",
         replacing: bool = False,
     ) -> None:
-        """Begin a search.
+        """Start a search.
 
         Args:
-            text: The text to search, which only `change` changes while the bar is open.
-            offset: Where to begin, in characters.
-            query: What to offer, such as the last query.
+            text: The text to search, changed only by `change` while the bar is open.
+            offset: Start offset in characters.
+            query: Initial query, such as the last one.
             on_match: Called with the start and end of the match to show.
-            change: Puts a text in the place of a stretch and gives the whole text; without it
-                nothing can be replaced.
-            tokens: Finds the tokens that a query means, which come before what the text says; None
-                if it means none. Called in the app's thread.
-            placeholder: Shown in the empty field.
-            prepare: Does what is long about putting a text there, for any thread.
-            put: What to offer to take the place of matches.
-            replacing: Whether to begin with that.
+            change: Replaces a range and returns the whole text; without it, replacing is disabled.
+            tokens: Returns the tokens that a query refers to, which come before text matches, or
+                None. Called in the app's thread.
+            placeholder: Placeholder of the field.
+            prepare: Does the slow part of inserting a text, thread-safe.
+            put: Initial replacement.
+            replacing: True to start in the replacement row.
         """
         super().__init__()
         self._text = text
@@ -167,7 +166,7 @@ class FindDialog(Dialog[FindResult]):
         with Horizontal(classes="field-row", id="replacing"):
             yield Static("Replace", classes="label")
             yield Static("›", classes="prompt")
-            yield PutField(self._put, placeholder="What takes its place", id="put")
+            yield PutField(self._put, placeholder="Replacement", id="put")
             yield Static(id="buttons")
         yield Static(classes="error")
 
@@ -189,7 +188,7 @@ class FindDialog(Dialog[FindResult]):
         ]
 
     def on_mount(self) -> None:
-        """Search for what is offered."""
+        """Search for the initial query."""
         for clickable in self.query("#options, #buttons"):
             clickable.auto_links = False
         this, every = _option("this", False, "replace"), _option("all", False, "replace(True)")
@@ -198,7 +197,7 @@ class FindDialog(Dialog[FindResult]):
         self._find()
 
     def on_unmount(self) -> None:
-        """The next search begins with the text as it is by then."""
+        """Start the next search with the current text."""
         forget_text()
 
     @on(Input.Changed, "FindField")
@@ -210,11 +209,11 @@ class FindDialog(Dialog[FindResult]):
         self._look_for(regex=True)
 
     def action_toggle_regex(self) -> None:
-        """Take what is typed as a regular expression, or as it is."""
+        """Interpret the query as a regular expression, or literally."""
         self._look_for(regex=not self.find_query.regex)
 
     def action_toggle_case(self) -> None:
-        """Tell upper from lower case, or not."""
+        """Match case, or ignore it."""
         self._look_for(case=not self.find_query.case)
 
     def _look_for(self, **changes: Any) -> None:
@@ -233,14 +232,14 @@ class FindDialog(Dialog[FindResult]):
         self.show_hints()
 
     def action_switch(self) -> None:
-        """Go between what is looked for and what takes its place."""
+        """Switch between the query and the replacement."""
         if self._change is not None:
             self.add_class("-replacing")
             find, put = self.query_one(FindField), self.query_one("#put", PutField)
             (find if put.has_focus else put).focus()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll the text behind the bar."""
+        """Scroll the text above the bar."""
         self._scroll_behind(event, 3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
@@ -257,7 +256,7 @@ class FindDialog(Dialog[FindResult]):
     def _find(self) -> None:
         query = self.find_query
         if query == self._found_for:
-            # It is known, but not what was looked for meanwhile.
+            # The result is of a previous query.
             self.workers.cancel_group(self, "find")
             self.query_one("#count", Static).update(self._count())
             return
@@ -279,12 +278,12 @@ class FindDialog(Dialog[FindResult]):
         return find
 
     def _tell_waiting(self) -> None:
-        """Say that the search goes on, where it takes longer than a moment."""
+        """Show that a slow search is running."""
         if self.find_query != self._found_for:
             self.query_one("#count", Static).update("searching…")
 
     def _show_found(self, query: FindQuery, matches: Matches) -> None:
-        """Go to the match nearest to where the search began."""
+        """Go to the match nearest to the start of the search."""
         if query != self.find_query:
             return
         self._found_for = query
@@ -310,7 +309,7 @@ class FindDialog(Dialog[FindResult]):
         return f"{self._current + 1:,} of {len(self._matches):,}{more}"
 
     def action_replace(self, all_of_them: bool = False) -> None:
-        """Put what is typed in the place of this match, or of all."""
+        """Replace this match, or all matches."""
         index, text, query = self._current, self._text, self.find_query
         change, search = self._change, self._search(query, self.query_one("#put", PutField).value)
         if index is None or change is None or self._found_for != query:

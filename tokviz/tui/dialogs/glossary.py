@@ -1,4 +1,4 @@
-"""What the words on the screens mean."""
+"""Dialog that explains the words on the screens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 
 
 class GlossaryDialog(PickDialog):
-    """Lists the words of the glossary, those on the screen first, and explains one."""
+    """Lists the glossary entries, those on the screen first, and explains one."""
 
     DEFAULT_CSS = "GlossaryDialog #about { height: 6; color: $foreground; }"
     rows_wanted = 22
-    """Room for a dozen words, and what one means."""
+    """Height for a dozen words and an explanation."""
 
     def __init__(self, word: str, shown: str) -> None:
-        """Take the word to begin with, and the text on the screen: near the keyboard first."""
+        """Create the dialog with an initial word and the text on the screen."""
         here = list(dict.fromkeys(name for _, _, name in words_in(shown)))
         words = [glossary()[name] for name in dict.fromkeys((*here, *glossary()))]
         options = [

@@ -47,10 +47,10 @@ class GuideDialog(PageDialog):
     ]
 
     rows_wanted = 1000
-    """What the screen has."""
+    """The height of the screen."""
 
     def __init__(self, name: str, heading: str = "") -> None:
-        """Take the page to begin with, and the heading to begin at."""
+        """Create the dialog with an initial page and heading."""
         self._page = Markdown(with_links(page(name)), open_links=False)
         self._view = VerticalScroll(self._page)
         super().__init__(self._view)
@@ -59,11 +59,11 @@ class GuideDialog(PageDialog):
         self._left: list[tuple[str, float]] = []
         """The pages that were left, and how far down each of them was."""
         self._wanted: tuple[str, str, float] | None = None
-        """The page that is gone to, with a heading and a row of it, until it is shown."""
+        """The page being opened, with a heading and a row, until it is shown."""
         self.dialog_title = "Guide"
 
     def on_mount(self) -> None:
-        """Let the keys scroll."""
+        """Focus the page, so that keys scroll it."""
         self._view.focus()
         if self._heading:
             self._go(self._shown, anchor(self._heading))
@@ -85,7 +85,7 @@ class GuideDialog(PageDialog):
         self._show(PAGES[(PAGES.index(self._shown) + step) % len(PAGES)])
 
     def action_search(self) -> None:
-        """List what the guide has to say; what is typed may stand anywhere in it."""
+        """Search the full text of the guide."""
         found = [*sections()]
         options = [
             Option(str(place), part.title, title(part.page), part.text)
@@ -100,13 +100,13 @@ class GuideDialog(PageDialog):
         self.app.push_screen(PickDialog("Search the guide", options), chosen)
 
     def action_links(self) -> None:
-        """List what the page leads to."""
+        """List the links of the page."""
         found = LINK.findall(with_links(page(self._shown)))
         if options := [Option(href, words.strip("`")) for words, href in found]:
             self.app.push_screen(PickDialog("What this page leads to", options), self._follow)
 
     def action_back(self) -> None:
-        """Show the page that was left last, where it was left."""
+        """Go back to the previous page and position."""
         if self._left:
             name, y = self._left.pop()
             self._go(name, y=y)
@@ -134,9 +134,9 @@ class GuideDialog(PageDialog):
             self.run_worker(self._turn(), exit_on_error=False)
 
     async def _turn(self) -> None:
-        """Show the page that is wanted last; a page that is begun is drawn to its end.
+        """Show the last requested page, after the current one is completely drawn.
 
-        Were that cancelled, Textual would wait for ever for what it takes out of the page before.
+        If drawing were canceled, Textual would wait forever for the removal of the previous page.
         """
         done = None
         try:

@@ -20,7 +20,7 @@ _KEYS_WIDTH = 23
 _TITLE_WIDTH = 35
 _GAP = 2
 _WIDE = 96
-"""From this width on, the explanation stands beside the title."""
+"""Minimum width to show the explanation beside the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Entry:
 
 
 def help_sections(actions: Iterable[Action], gestures: Iterable[Gesture]) -> dict[str, list[Entry]]:
-    """Sort what can be done into sections: heading → entries, in the order in which they come."""
+    """Group the actions into sections: heading → entries, in order."""
     sections: dict[str, list[Entry]] = {}
     for action in actions:
         entry = Entry(keys_label(action), action.title, action.help)
@@ -54,7 +54,7 @@ def help_rows(sections: dict[str, list[Entry]], width: int) -> list[Row]:
 
 
 _CLOSING = (
-    "Ctrl+L and then a second key does what your keyboard or terminal has no key for: many need "
+    "Use Ctrl+L and a second key for keys that your keyboard or terminal lacks: many need "
     "AltGr for Ctrl+], GNOME Terminal keeps F1, F10 and F11 for itself, macOS keeps F11, and not "
     "all send keys with Alt. Actions without a key are in the command palette: Ctrl+P does the "
     "same everywhere."
@@ -86,7 +86,7 @@ def _narrow(entry: Entry, width: int) -> Iterator[Row]:
 
 
 def _key_rows(keys: str, width: int = _KEYS_WIDTH - _GAP) -> list[str]:
-    """Break a line of keys, and a chord only where a row has no room for both of its keys."""
+    """Break a line of keys; break a chord only if its keys do not fit into a row."""
     rows = [""]
     for key in (
         part
@@ -119,10 +119,10 @@ class HelpDialog(PageDialog):
     ]
 
     rows_wanted = 1000
-    """What the screen has."""
+    """The height of the screen."""
 
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
-        """Take what can be done, by keys and by the mouse."""
+        """Create the help with the actions and the mouse gestures."""
         super().__init__()
         self.dialog_title = "Help"
         self._sections = help_sections(actions, gestures)
@@ -143,7 +143,7 @@ class HelpDialog(PageDialog):
         ]
 
     def action_first_steps(self) -> None:
-        """Close, and begin the first steps."""
+        """Close, and start the first steps."""
         self._close_and("first_steps")
 
     def action_guide(self) -> None:

@@ -20,7 +20,7 @@ from tokviz.tui.widgets.spans import Span
 
 
 class InsertCharacterDialog(ListDialog[str, Character]):
-    """Its result is one character, possibly one that no terminal may receive."""
+    """Dialog that finds a character. Its result may be unsafe for a terminal."""
 
     dialog_title = "Insert a character"
     verb = "insert"
@@ -28,7 +28,7 @@ class InsertCharacterDialog(ListDialog[str, Character]):
     """Room for a dozen characters."""
 
     def __init__(self) -> None:
-        """Begin with nothing typed."""
+        """Create the dialog with an empty field."""
         super().__init__(paint_character, "characters")
         self._found_for = ""
         self._choose_when_found = False
@@ -62,12 +62,12 @@ class InsertCharacterDialog(ListDialog[str, Character]):
         if self._choose_when_found:
             self.action_choose()
         if not found and not isinstance(by_number(text), str):
-            self.show_error("No character has these words in its name.")
+            self.show_error("No character name contains these words.")
 
     @on(Input.Submitted)
     @on(RowList.Picked)
     def action_choose(self) -> None:
-        """End with the highlighted character, once the search for what is typed has ended."""
+        """Close with the highlighted character, once the search has finished."""
         self._choose_when_found = self._found_for != self.query_one(Field).value
         if self._choose_when_found:
             return

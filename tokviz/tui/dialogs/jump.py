@@ -20,7 +20,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.widgets.push_button import PushButton
 
 LETTERS = "asdfjkleiowghruvncmtyxbpqz"
-"""Those under the fingers first."""
+"""Labels, home row first."""
 
 
 class Target(NamedTuple):
@@ -31,11 +31,11 @@ class Target(NamedTuple):
 
 
 def targets(screen: Screen[object], strips: list[Strip]) -> list[Target]:
-    """Find what can be reached: the words that a click does something on, and what takes keys.
+    """Find the targets: clickable words and focusable widgets.
 
     Args:
         screen: The screen, or the dialog on it.
-        strips: What it shows now.
+        strips: Its current content.
     """
     found: dict[Offset, Target] = {}
     for y, strip in enumerate(strips):
@@ -49,7 +49,7 @@ def targets(screen: Screen[object], strips: list[Strip]) -> list[Target]:
             x, before = x + segment.cell_length, link
     laid_out = screen._compositor.visible_widgets
     for widget in screen.focus_chain:
-        # What has just come has no place yet.
+        # A new widget has no position yet.
         if widget in laid_out and (region := Region.intersection(*laid_out[widget])):
             button = isinstance(widget, PushButton)
             found[region.offset] = Target(region.offset, None if button else widget)
@@ -57,7 +57,7 @@ def targets(screen: Screen[object], strips: list[Strip]) -> list[Target]:
 
 
 def labels(number: int) -> list[str]:
-    """Give so many labels, none of which begins another: letters, and more where those are few.
+    """Return a number of labels, none of which is a prefix of another.
 
     >>> labels(3), labels(27)[-2:]
     (['a', 's', 'd'], ['za', 'zs'])
@@ -90,7 +90,7 @@ class _Labelled(Widget):
 
 
 class JumpMode(Modal[Target]):
-    """Waits for the letters of a target, which is its result; any other key or a click ends it."""
+    """Waits for the letters of a target, which is its result; other keys and clicks close it."""
 
     DEFAULT_CSS = """
     JumpMode { background: transparent; }
@@ -98,7 +98,7 @@ class JumpMode(Modal[Target]):
     """
 
     def __init__(self, found: list[Target], strips: list[Strip]) -> None:
-        """Take the targets, and what the screen shows."""
+        """Create the dialog with the targets and the content of the screen."""
         super().__init__()
         self._targets = dict(zip(labels(len(found)), found, strict=True))
         self._shown = _Labelled(strips, {label: one.place for label, one in self._targets.items()})
@@ -108,7 +108,7 @@ class JumpMode(Modal[Target]):
         yield self._shown
 
     def on_key(self, event: events.Key) -> None:
-        """Take a letter."""
+        """Add a letter."""
         event.stop()
         typed = self._shown.typed + event.key.lower()
         if not any(label.startswith(typed) for label in self._targets):
@@ -124,12 +124,12 @@ class JumpMode(Modal[Target]):
         self.dismiss(None)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Go nowhere where the screen is not as it was any more."""
+        """Close without a result if the screen changed."""
         if event.size != self.app.size or event.size.height != len(self._shown._strips):
             self.dismiss(None)
 
 
 def click(place: Offset) -> Iterator[events.MouseEvent]:
-    """Make what the mouse sends for a click."""
+    """Return the mouse events of a click."""
     for kind in (events.MouseDown, events.MouseUp):
         yield kind(None, place.x, place.y, 0, 0, 1, False, False, False, place.x, place.y)

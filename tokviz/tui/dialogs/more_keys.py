@@ -19,9 +19,9 @@ _STEPS = {"up": -1, "down": 1, "pageup": -5, "pagedown": 5}
 
 
 class MoreKeys(Modal[int]):
-    """Lists second keys above the bottom line. Its result is the place of what was chosen.
+    """Lists second keys above the bottom line. Its result is the index of the chosen action.
 
-    Any other key, or a click elsewhere, closes it, and nothing happens.
+    Any other key, or a click elsewhere, closes it without an action.
     """
 
     DEFAULT_CSS = """
@@ -40,7 +40,7 @@ class MoreKeys(Modal[int]):
     """
 
     def __init__(self, listed: Sequence[Action]) -> None:
-        """Take the actions that have second keys."""
+        """Create the list of the actions with second keys."""
         super().__init__()
         self._listed = listed
         self._places = {key: at for at, one in enumerate(listed) for key in one.second_keys()}
@@ -73,7 +73,7 @@ class MoreKeys(Modal[int]):
         yield _hint("escape", "Close", "screen.close")
 
     def on_key(self, event: events.Key) -> None:
-        """Take the second key; in a small terminal arrows bring the rest into view."""
+        """Handle the second key; in a small terminal, arrow keys scroll."""
         event.stop()
         step = _STEPS.get(event.key, 0)
         if step and self._view.max_scroll_y:
@@ -82,7 +82,7 @@ class MoreKeys(Modal[int]):
             self.take(event.key.lower())
 
     def take(self, key: str) -> None:
-        """End with what a key stands for. The leader comes by way of the app, which binds it."""
+        """Close with the action of a key. The leader arrives through the app, which binds it."""
         self.dismiss(self._places.get(key))
 
     def on_click(self, event: events.Click) -> None:
@@ -91,11 +91,11 @@ class MoreKeys(Modal[int]):
             self.action_close()
 
     def action_choose(self, at: int) -> None:
-        """Choose what was clicked."""
+        """Choose the clicked action."""
         self.dismiss(at)
 
     def action_close(self) -> None:
-        """Choose nothing."""
+        """Close without a choice."""
         self.dismiss(None)
 
 

@@ -36,19 +36,19 @@ class OpenFileDialog(FileDialog):
         check: Callable[[Path], bool] = check_readable,
         text: str = "",
     ) -> None:
-        """Take what is to be opened.
+        """Create the dialog.
 
         Args:
-            folder: The folder to begin in, the last one used if None.
-            title: What stands in the frame.
-            verb: What Enter does, in a word.
-            takes_any: Whether a file of any size and kind will do: whoever asked reads it and says
-                what is wrong with it. Else it must be readable, and text unless the user insists.
-            takes_folder: Tells of a folder whether Enter takes it instead of going into it.
-            folder_verb: What Ctrl+O does with any folder, in words; empty if it does nothing.
-            check: Tells of a file, in a thread, whether it is what is wanted without a question;
-                raises what is wrong with it, which is shown here.
-            text: What stands in the field at first; a file of that name is taken at once.
+            folder: The initial folder, None for the last one.
+            title: The title.
+            verb: Label of Enter.
+            takes_any: True to accept a file of any size and kind, which the caller checks.
+                Otherwise it must be readable, and text unless the user confirms.
+            takes_folder: Returns whether Enter accepts a folder instead of entering it.
+            folder_verb: Label of Ctrl+O for folders; empty if it does nothing.
+            check: Called in a thread; returns whether a file is accepted without a question, or
+                raises an error to show.
+            text: Initial text of the field; an existing file of that name is accepted at once.
         """
         placeholder = "Type or paste a path, or part of a name"
         offers = ("Ctrl+O", folder_verb, "add_folder") if folder_verb else None
@@ -59,10 +59,10 @@ class OpenFileDialog(FileDialog):
         self._takes_folder = takes_folder
         self._check = check
         self._binary: Path | None = None
-        """A file that the user has been told is binary."""
+        """A binary file that the user was warned about."""
 
     def on_mount(self) -> None:
-        """Take what was typed elsewhere once the folder is read; ask the browser for a file."""
+        """Accept the initial text once the folder is read; in a browser, ask it for a file."""
         if self._text and os.path.isfile(typed_path(self._text, self.folder)):
             self.call_after_refresh(self._choose_soon)
         allowed, driver = confinement(), driver_of(self.app)
@@ -76,7 +76,7 @@ class OpenFileDialog(FileDialog):
             self.action_choose()
 
     def action_choose(self) -> None:
-        """Go into the folder, or open the file, that is typed or highlighted."""
+        """Enter the typed or highlighted folder, or open the file."""
         text = self.field.value
         if text and not self._moved:
             path = typed_path(text, self.folder)
@@ -110,7 +110,7 @@ class OpenFileDialog(FileDialog):
             )
 
     def action_add_folder(self) -> None:
-        """End with the folder that is highlighted on purpose, else with the one that is shown."""
+        """Close with the folder that the user highlighted, or else with the current one."""
         chosen = self.chosen_path() if self._moved else None
         folder = chosen[0] if chosen is not None and chosen[1] else self._listed
         if folder is not None:

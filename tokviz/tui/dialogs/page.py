@@ -1,4 +1,4 @@
-"""What dialogs to read share: rows of words, and the keys that scroll them."""
+"""Base class of dialogs with text: rows, and keys that scroll them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tokviz.tui.widgets.rows_view import RowsView
 
 
 class PageDialog(Dialog[None]):
-    """A dialog to read, which scrolls by any key that readers of long texts know."""
+    """A dialog with text, which scrolls with the usual keys of pagers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,enter", "cancel", show=False),
@@ -31,14 +31,14 @@ class PageDialog(Dialog[None]):
     """
 
     def __init__(self, scrolled: Widget | None = None) -> None:
-        """Begin with nothing to read.
+        """Create an empty page.
 
         Args:
-            scrolled: What holds the page and scrolls, where that is not rows of words.
+            scrolled: The scrolling widget, if it is not rows of text.
         """
         super().__init__()
         self.view = RowsView()
-        """What is to be read, in rows."""
+        """The rows of text."""
         self._scrolled = scrolled or self.view
 
     def compose_body(self) -> ComposeResult:
@@ -55,6 +55,6 @@ class PageDialog(Dialog[None]):
         self.action_scroll(step * max(1, self._scrolled.size.height - 1))
 
     def action_edge(self, side: int) -> None:
-        """Scroll to the beginning or the end."""
+        """Scroll to the start or the end."""
         end = self._scrolled.max_scroll_y
         self._scrolled.scroll_to(y=0 if side < 0 else end, animate=False)

@@ -21,17 +21,17 @@ _LEAST_TITLE, _LEAST_NOTE = 20, 14
 """Columns that a row's title and note have at least, if they need them and there are as many."""
 
 _SEEN, _BEFORE = 120, 40
-"""Characters of a text that are seen anyway, and that stand before a word shown instead."""
+"""Minimum visible characters of a text, and characters shown before a match."""
 
 
 class Option(NamedTuple):
-    """What can be chosen.
+    """An option.
 
     Attributes:
-        value: What the dialog's result is.
-        title: What is shown.
+        value: The dialog's result.
+        title: Its title.
         note: A few words at the right.
-        help: A sentence about it.
+        help: Description in a sentence.
     """
 
     value: str
@@ -41,7 +41,7 @@ class Option(NamedTuple):
 
 
 class PickDialog(ListDialog[str, Option]):
-    """Lists options; typing keeps those whose words hold what is typed. Its result is a value."""
+    """Lists options; typing filters them by words. Its result is a value."""
 
     DEFAULT_CSS = """
     PickDialog {
@@ -60,14 +60,14 @@ class PickDialog(ListDialog[str, Option]):
         highlighted: str | None = None,
         typed: Callable[[str], Option | None] = lambda text: None,
     ) -> None:
-        """Take what can be chosen.
+        """Create the dialog.
 
         Args:
-            title: What stands in the frame.
+            title: The title.
             options: The options.
-            current: The value in force, which is marked.
-            highlighted: The value that Enter takes at once, the current one if not given.
-            typed: Gives the option that a typed text is by itself, such as a path.
+            current: The current value, which is marked.
+            highlighted: The initially highlighted value, by default the current one.
+            typed: Converts typed text, such as a path, to an option.
         """
         self._plain = not any(option.help for option in options)
         super().__init__(self._paint, "options", classes="-plain" if self._plain else None)
@@ -79,7 +79,7 @@ class PickDialog(ListDialog[str, Option]):
         self._wanted = ""
 
     def compose_body(self) -> ComposeResult:
-        """Yield the field, the list and what the highlighted option is."""
+        """Yield the field, the list and the description of the highlighted option."""
         yield from self.compose_search(Field(placeholder="Type to search"))
         yield About(id="about")
 
@@ -89,7 +89,7 @@ class PickDialog(ListDialog[str, Option]):
         self._show("")
 
     def show_options(self, title: str, options: Sequence[Option]) -> None:
-        """Show other words for the same values; what is typed and highlighted stays."""
+        """Change the texts of the same values; the input and the highlight remain."""
         self.dialog_title, self._options = title, options
         if not self.is_mounted:
             return
@@ -99,7 +99,7 @@ class PickDialog(ListDialog[str, Option]):
         self._show(self.query_one(Field).value, self._first)
 
     def wanted_height(self) -> int:
-        """Leave room for every option."""
+        """Reserve room for every option."""
         return len(self._options) + (3 if self._plain else 7)
 
     @on(Input.Changed)
@@ -124,13 +124,13 @@ class PickDialog(ListDialog[str, Option]):
         option = self.rows.row
         about = option.help if option else ""
         at = about.casefold().find(self._wanted)
-        # Of a long text, the part that holds what is looked for.
+        # Show the matching part of a long text.
         self.query_one(About).tell(about if at < _SEEN else f"…{about[at - _BEFORE :]}")
 
     def _paint(self, option: Option, width: int) -> list[Span]:
         sign = "● " if option.value == self._current else "  "
         title = safe(option.title)
-        # Most of a long note is left to the title, which tells the options apart.
+        # Truncate a long note rather than the title, which distinguishes the options.
         spare = width - max(_LEAST_TITLE, len(sign) + cell_len(title) + 1)
         note = fit(safe(option.note), max(0, spare, min(_LEAST_NOTE, width - _LEAST_TITLE)))
         room = max(1, width - len(sign) - cell_len(note) - 1)

@@ -1,4 +1,4 @@
-"""The user's table of models: what the text costs with each, and where the table is."""
+"""Dialog with the cost of the text for each model of the user's price table."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _EXAMPLE_LINES = 20
 
 
 class PricesAnswer(NamedTuple):
-    """What the user decided: which model's cost to show, or to edit the table."""
+    """The user's choice: the model whose cost to show, or to edit the table."""
 
     models: tuple[ModelPrice, ...]
     """The table as it was read last."""
     chosen: str = ""
     """The name of the model whose cost is shown."""
     edit: bool = False
-    """Whether the table is to be opened on the Tokens screen."""
+    """True to open the table on the Tokens screen."""
 
 
 class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
@@ -71,7 +71,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
     dialog_title = "What the text costs"
 
     def __init__(self, tokenizer: str, n_tokens: int, chosen: str = "") -> None:
-        """Take the tokenizer's name, the tokens of the text, and the model chosen last."""
+        """Create the dialog with a tokenizer's name, a number of tokens, and the last model."""
         super().__init__(self._paint, "models")
         self._tokenizer = tokenizer
         self._n_tokens = n_tokens
@@ -80,7 +80,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         self._exists = False
 
     def compose_body(self) -> ComposeResult:
-        """Yield the models and what there is to say about the table."""
+        """Yield the models and a message about the table."""
         yield Static(classes="error")
         yield self.rows
         yield Static(id="about")
@@ -119,19 +119,19 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         if error:
             return "Correct the file here (E) or with any editor, then press R."
         if not self._exists:
-            return f"{_EXPLANATION}{example}There is no such table yet. It would be {path}"
+            return f"{_EXPLANATION}{example}The table does not exist yet. Its path: {path}"
         if not self._models:
-            return f"The table holds no model.{example}The table is {path}"
+            return f"The table contains no model.{example}The table is {path}"
         if not n_shown:
             return (
-                f"No model of the table goes with {self._tokenizer}: write this name as its "
+                f"No model in the table uses {self._tokenizer}: write this name as its "
                 f"`tokenizer`, or leave that out. The table is {path}"
             )
         return f"{self._n_tokens:,} tokens with {self._tokenizer}. The table is {path}"
 
     def _paint(self, model: ModelPrice, width: int) -> list[Span]:
         mark = "● " if model.name == self._chosen else "  "
-        cost = cost_text(model, self._n_tokens) or "the table has neither price nor window"
+        cost = cost_text(model, self._n_tokens) or "no price and no context window in the table"
         room = max(8, width - len(mark) - len(cost) - 3)
         name = fit(safe(model.name), room)
         return [
@@ -151,7 +151,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         )
 
     def action_create(self) -> None:
-        """Write a table with an example, which says what each line means."""
+        """Create a table with an explained example."""
         if self._exists:
             return
         try:

@@ -1,4 +1,4 @@
-"""Choosing where to save."""
+"""Dialog to choose a file to save."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class SaveFileDialog(FileDialog):
         existing: Literal["replace", "take", "refuse"] = "replace",
         kinds: Sequence[str] = (),
     ) -> None:
-        """Take what is to be saved.
+        """Create the dialog.
 
         Args:
-            folder: The folder to begin in, the last one used if None.
-            name: The name to offer.
-            title: What stands in the frame.
-            placeholder: What an empty field asks for.
-            verb: What Enter does, in a word.
-            existing: What happens to a file that is there: it is replaced if the user says so, or
-                taken as it is (to append to), or refused since a folder is to be made.
-            kinds: The endings one of which the name must have, else it gets the one that is
-                offered; Ctrl+K goes through them.
+            folder: The initial folder, None for the last one.
+            name: The suggested name.
+            title: The title.
+            placeholder: Placeholder of the field.
+            verb: Label of Enter.
+            existing: How to handle an existing file: replace it after a question, use it (to append
+                to), or refuse it because a folder will be created.
+            kinds: Allowed extensions; another name gets the suggested one. Ctrl+K cycles through
+                them.
         """
         super().__init__(
             folder,
@@ -63,11 +63,11 @@ class SaveFileDialog(FileDialog):
         self._kind = next((k for k in kinds if name.endswith(f".{k}")), "".join(kinds[:1]))
 
     def on_mount(self) -> None:
-        """Select the name that is offered, so that what is typed takes its place."""
+        """Select the suggested name, so that typing replaces it."""
         self.field.action_select_all()
 
     def action_choose(self) -> None:
-        """Go into the folder that is typed or highlighted, or save under the name."""
+        """Enter the typed or highlighted folder, or save under the name."""
         chosen = self.chosen_path() if self._moved else None
         if chosen is not None:
             self._take(*chosen)

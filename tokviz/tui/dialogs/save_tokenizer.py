@@ -1,4 +1,4 @@
-"""Saving a tokenizer: first the format, with what it cannot hold, then the place."""
+"""Dialog to save a tokenizer: first the format, with its losses, then the location."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tokviz.tui.widgets.spans import Span
 
 
 class Known(NamedTuple):
-    """What a format loses, and why it cannot hold the tokenizer at all if it cannot."""
+    """Losses of a format, or the reason why it cannot store the tokenizer."""
 
     lost: Sequence[str] = ()
     error: str = ""
 
 
 class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
-    """Its result is where the tokenizer was saved."""
+    """Dialog whose result is the location of the saved tokenizer."""
 
     DEFAULT_CSS = """
     SaveTokenizerDialog {
@@ -44,10 +44,10 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False)]
-    verb = "choose the place"
+    verb = "choose the location"
 
     def __init__(self, tokenizer: Tokenizer, folder: Path | None = None) -> None:
-        """Take what to save, and the folder to begin in."""
+        """Create the dialog with a tokenizer and the initial folder."""
         super().__init__(_paint, "formats")
         self.dialog_title = f"Save {short_name(tokenizer.name)} as"
         self._tokenizer = tokenizer
@@ -55,7 +55,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         self._known: dict[str, Known] = {}
 
     def compose_body(self) -> ComposeResult:
-        """Yield the formats, and what the highlighted one loses."""
+        """Yield the formats, and the losses of the highlighted one."""
         yield self.rows
         yield rule()
         yield Static(classes="error")
@@ -63,7 +63,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         yield rule()
 
     def on_mount(self) -> None:
-        """Show the formats, and find out what they lose."""
+        """Show the formats, and determine their losses."""
         self.rows.show(list(FORMATS.values()), 0)
 
         def find_out(task: Task) -> None:
@@ -85,11 +85,11 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         chosen = self.rows.row
         known = self._known.get(chosen.name) if chosen is not None else None
         if known is None:
-            text = Content("Checking what the format can hold…")
+            text = Content("Checking the format…")
         elif known.error:
             text = Content.styled(f"✗ {safe(known.error)}", "$text-error")
         elif known.lost:
-            heading = Content.styled("⚠ What the file will not hold:", "$text-warning")
+            heading = Content.styled("⚠ Not stored in the file:", "$text-warning")
             lines = [Content(f"· {safe(sentence)}") for sentence in known.lost]
             text = Content("\n").join([heading, *lines])
         else:

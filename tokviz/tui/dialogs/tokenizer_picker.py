@@ -43,14 +43,14 @@ from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.settings import MOST_RECENT
 
 _PATIENCE = 0.3
-"""Seconds after which a loading is worth a word."""
+"""Seconds until a message that a tokenizer is loading."""
 
 
 class TokenizerPicker(ListDialog[str, PickerRow]):
-    """Its result is what to `load`: the canonical name of a built-in tokenizer, a path, `hf:…`.
+    """Dialog whose result is an argument of `load`: a built-in name, a path, `hf:…`.
 
-    What is chosen is loaded before the dialog ends, so that what is wrong with it is said here and
-    the tokenizer in use stays. `loaded` then holds it. The user's own can be renamed and deleted.
+    The choice is loaded before the dialog closes, so that errors are shown here and the current
+    tokenizer remains. It is then in `loaded`. The user's trainings can be renamed and deleted.
     """
 
     DEFAULT_CSS = """
@@ -85,17 +85,17 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         renamed: Callable[[str, str], object] = lambda old, new: None,
         prepare: Callable[[Tokenizer], object] = lambda tokenizer: tokenizer.prepare(),
     ) -> None:
-        """Take what there is to choose from.
+        """Create the dialog.
 
         Args:
-            current: What the tokenizer in use was loaded by.
-            source: What to load at once, "" for nothing.
-            title: What the choice is for.
-            loads: Whether what is chosen is loaded; else whoever asked opens it.
-            recent: The places that were loaded last, the newest first.
-            remember: Called with them when they have changed.
+            current: Source of the current tokenizer.
+            source: Source to load at once, "" for none.
+            title: The title.
+            loads: True to load the choice; otherwise the caller opens it.
+            recent: The last loaded locations, the newest first.
+            remember: Called with these when they change.
             renamed: Called with the old and the new folder of a training.
-            prepare: Does what is long about using a tokenizer, in a thread.
+            prepare: Does the slow part of using a tokenizer, in a thread.
         """
         super().__init__(self._paint, "tokenizers")
         self.dialog_title = title
@@ -117,7 +117,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._timer: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
-        """Yield the search field, the list and what the highlighted one is."""
+        """Yield the search field, the list and the description of the highlighted entry."""
         yield field_row(Field(placeholder="Name of a tokenizer or model, path, or hf:org/name"))
         yield Static(classes="error")
         yield Static(id="told")
@@ -128,7 +128,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         yield About(id="about")
 
     def on_mount(self) -> None:
-        """Show all of them with the current one highlighted, and look for the user's own."""
+        """Show all tokenizers with the current one highlighted; look for trainings."""
         self._show("")
         self._list_runs()
         if self._source:
@@ -136,15 +136,15 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._begin(self._source)
 
     def on_unmount(self) -> None:
-        """Let go of what is still being loaded."""
+        """Cancel loading."""
         self._number += 1
 
     def wanted_height(self) -> int:
-        """Leave room for every tokenizer, and for a message."""
+        """Reserve room for every tokenizer and a message."""
         return len(self.tokenizers) + min(len(self._runs) + len(self._recent), 10) + 9
 
     def hints(self) -> Sequence[Hint]:
-        """Give the keys of the last line: what can be done with the highlighted one first."""
+        """Return the hints of the last line, with the actions on the highlighted entry first."""
         enter, escape, move = super().hints()
         row = self.rows.row
         more: list[Hint] = []
@@ -174,7 +174,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self.query_one("#empty", Static).update(Content(safe(nothing_found(query, self._runs))))
 
     def _places(self) -> list[str]:
-        """Give the places used before; the one in use is always among them."""
+        """Return the recent locations, which always include the current one."""
         current = self.current or ""
         is_place = os.sep in current or current.startswith(HUB_PREFIX)
         return (
@@ -182,7 +182,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         )
 
     def _list_runs(self, highlighted: str | None = None) -> None:
-        """Look for the user's own; `highlighted` is the folder to highlight then."""
+        """Look for the user's trainings; `highlighted` is the folder to highlight."""
         looking = self.set_timer(_PATIENCE, lambda: self._tell_of(_LOOKING))
 
         def take(runs: list[Run]) -> None:
@@ -276,7 +276,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._tell_of(f"Loading {name}… {seconds:.0f} s  Esc stops")
 
     def _tell_of(self, sentence: str) -> None:
-        """Say what is going on, or has been done, in a line below the field."""
+        """Show a status message below the field."""
         self._told = sentence
         self.set_class(bool(sentence), "-told")
         self.query_one("#told", Static).update(Content(safe(sentence)))
@@ -288,14 +288,14 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._timer = None
 
     def action_cancel(self) -> None:
-        """Stop what is being loaded; with nothing loading, close without a result."""
+        """Cancel loading, or else close without a result."""
         if self._timer is None:
             self.dismiss(None)
             return
         self._number += 1
         self.workers.cancel_group(self, "load")
         self._end_loading()
-        self.show_error("Stopped. The tokenizer in use stays in use.")
+        self.show_error("Stopped. The tokenizer was not changed.")
 
     # -- places
 
@@ -323,7 +323,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._show(text)
 
     def _forget(self, place: SourceRow) -> None:
-        """Take a place off the list; the files stay."""
+        """Remove a location from the list; its files remain."""
         if place.source in self._recent:
             self._recent.remove(place.source)
             self._keep_recent()
@@ -361,7 +361,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
                 self._put("")
                 self._list_runs(new)
 
-        note = "Its folder gets this name too: -t finds it by that."
+        note = "Its folder is renamed, too: use this name with -t."
         self.app.push_screen(AskDialog("Rename", note, read, value=row.name, verb="rename"), done)
 
     def action_remove(self) -> None:
@@ -373,7 +373,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._tell_of(_ONLY_TRAINED.format("deleted") if row is not None else "")
         if not isinstance(row, Run):
             return
-        stays = " It stays in use until you choose another one." * (row.folder == self.current)
+        stays = " It remains in use until you choose another one." * (row.folder == self.current)
         question = (
             f"Delete {row.name}, with the history of its training?{stays} Ctrl+Z brings it back, "
             "until you delete another one."
@@ -387,7 +387,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self.app.push_screen(ConfirmDialog("Delete", question, "delete", danger=True), answered)
 
     def action_restore(self) -> None:
-        """Bring back what was deleted."""
+        """Restore the deleted training."""
         run = self._deleted
         if run is not None and self._do(
             lambda: restore_run(Path(run.folder)), f"{run.name} is back."
@@ -396,7 +396,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._list_runs(run.folder)
 
     def _do(self, change: Callable[[], object], told: str) -> bool:
-        """Change what there is, and say so; say why if it fails."""
+        """Change the trainings and report success or the error."""
         try:
             change()
         except TokvizError as error:
@@ -406,11 +406,11 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         return True
 
     def on_paste(self, event: events.Paste) -> None:
-        """A path that is dropped anywhere on the dialog goes into the field."""
+        """Put a path dropped anywhere on the dialog into the field."""
         if typed_source(event.text) is not None:
             event.stop()
             self._put(event.text.strip())
 
 
-_LOOKING = "Looking for what you trained…"
+_LOOKING = "Looking for your trainings…"
 _ONLY_TRAINED = "Only tokenizers that you trained can be {}."

@@ -1,4 +1,4 @@
-"""The rows of the tokenizer picker: what fits what was typed, how it is drawn, and what it is."""
+"""Rows of the tokenizer picker: matching, drawing and description."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A tokenizer that fits what was typed, and the name that fits best."""
+    """A matching tokenizer and its best matching name."""
 
     tokenizer: BuiltinTokenizer
     name: str
@@ -40,12 +40,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A tokenizer that is loaded from somewhere: a file, a folder, or the hub."""
+    """A tokenizer from a file, a folder, or the Hub."""
 
     source: str
-    """What `tokviz.load` takes."""
+    """Argument of `tokviz.load`."""
     recent: bool
-    """Whether it was used before; else it was typed."""
+    """True if it was used before, False if it was typed."""
 
 
 PickerRow = Run | Match | SourceRow
@@ -54,11 +54,11 @@ PickerRow = Run | Match | SourceRow
 def rank(
     query: str, tokenizers: Sequence[BuiltinTokenizer], runs: Sequence[Run] = ()
 ) -> list[Run | Match]:
-    """Find the tokenizers that fit, best first; of equals, those that the user has trained.
+    """Return the matching tokenizers, best first, and the user's trainings before equal ones.
 
-    A name that is equal goes before one that begins with the query, then one that holds it, then
-    one that holds its characters in order, if no other name is nearer to it. Last come trainings
-    of which anything else holds its words. Case, spaces, dots, hyphens and underscores are
+    An equal name comes before one that starts with the query, then one that contains it, then one
+    that contains its characters in order if no other name is closer. Last come trainings that
+    contain its words elsewhere. Case, spaces, dots, hyphens and underscores are
     ignored: "gpt 4o" finds "gpt-4o".
     """
     wanted = _folded(query)
@@ -104,7 +104,7 @@ def picker_rows(
 
 
 def source_of_row(row: PickerRow) -> str:
-    """Give what `tokviz.load` takes for a row."""
+    """Return the argument of `tokviz.load` for a row."""
     match row:
         case Run():
             return row.folder
@@ -115,9 +115,9 @@ def source_of_row(row: PickerRow) -> str:
 
 
 def typed_source(text: str) -> str | None:
-    """Give the path or the hub name that a text means, None if it looks like neither.
+    """Return the path or Hub name in a text, or None.
 
-    Quotes, `file://` and `~` are understood, the way terminals and file managers write paths.
+    Quotes, `file://` and `~` are supported, as terminals and file managers write paths.
     """
     cleaned = cleaned_path(text.strip())
     if cleaned.startswith(HUB_PREFIX):
@@ -133,7 +133,7 @@ def _folded(text: str) -> str:
 
 
 def _fit(wanted: str, name: str) -> int:
-    """Say how well a name fits: 1 is best, 0 not at all."""
+    """Return how well a name matches: 1 is best, 0 is no match."""
     if name == wanted:
         return 1
     if name.startswith(wanted):
@@ -145,7 +145,7 @@ def _fit(wanted: str, name: str) -> int:
 
 
 _SCATTERED = 4
-"""How well a name fits that only holds the characters in order."""
+"""Score of a name that only contains the characters in order."""
 
 
 def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Span]:
@@ -161,7 +161,7 @@ def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Span]:
 
 
 def paint_run(run: Run, width: int, *, current: bool) -> list[Span]:
-    """Draw a row: mark, name, what was learned from what, and size."""
+    """Draw a row: mark, name, training, and size."""
     name_width = min(32, max(10, width // 2))
     size = "" if run.n_vocab is None else f"{run.n_vocab:,} tokens "
     size = size if width >= 60 else ""
@@ -201,7 +201,7 @@ def paint_match(match: Match, width: int, *, current: bool) -> list[Span]:
 
 
 def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Span]:
-    """Draw a row: mark, name and where it is."""
+    """Draw a row: mark, name and location."""
     mark = "● " if current else "  " if place.recent else "→ "
     name, where = place_words(place.source)
     cells: list[Span] = [Span(mark, "accent")]
@@ -214,9 +214,9 @@ def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Span]:
 
 
 def about_place(place: SourceRow) -> str:
-    """Look what a place holds, and say so."""
+    """Describe the content of a location."""
     if place.source.startswith(HUB_PREFIX):
-        return "Its files are fetched from the Hugging Face hub, and kept in its cache."
+        return "Its files are downloaded from the Hugging Face Hub and kept in its cache."
     from tokviz.formats.recognise import recognise
 
     where = place_words(place.source)[1]
@@ -225,7 +225,7 @@ def about_place(place: SourceRow) -> str:
 
 
 def about_row(row: PickerRow) -> str:
-    """Say what the highlighted one is; about a place there is nothing to say before a look."""
+    """Describe the highlighted entry; a location has no description before it is inspected."""
     match row:
         case Match(tokenizer):
             names = ", ".join(tokenizer.aliases)
@@ -240,7 +240,7 @@ def about_row(row: PickerRow) -> str:
 
 
 _MOST_NAMED = 3
-"""How many trainings are named where nothing fits; the list has them all."""
+"""Maximum number of trainings named if there are no matches."""
 
 
 def _names(row: Run | Match) -> Sequence[str]:
@@ -248,7 +248,7 @@ def _names(row: Run | Match) -> Sequence[str]:
 
 
 def _unknown(query: str, runs: Sequence[Run]) -> UnknownTokenizerError:
-    """Give what the command line says of a name that is not known, with the nearest ones."""
+    """Return the command line's message about an unknown name, with similar ones."""
     try:
         resolve_name(query)
     except UnknownTokenizerError as error:
@@ -257,12 +257,12 @@ def _unknown(query: str, runs: Sequence[Run]) -> UnknownTokenizerError:
 
 
 def nothing_found(query: str, runs: Sequence[Run]) -> str:
-    """Say that nothing fits, what may have been meant, and what can be typed."""
+    """Return a message that there are no matches, with suggestions."""
     hint = _unknown(query, runs).hint
     known = [*(run.name for run in runs[:_MOST_NAMED]), *(one.name for one in BUILTIN_TOKENIZERS)]
     names = ", ".join(map(safe, known))
     return (
-        f"No tokenizer fits “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
+        f"No tokenizer matches “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
         "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
         "your own, type or drop its path, or a name on the Hugging Face hub: hf:org/name."
     )

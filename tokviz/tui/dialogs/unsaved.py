@@ -1,4 +1,4 @@
-"""A list of what was not saved, each with its answers."""
+"""List of unsaved work with its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = tuple[str, RecoverableText]
 
 
 class UnsavedDialog(ListDialog[tuple[RecoverableText, bool], Row]):
-    """Its result is what is answered, and whether that is to be restored or discarded."""
+    """Dialog whose result is an entry, and whether to restore or discard it."""
 
     DEFAULT_CSS = """
     UnsavedDialog #about { height: 2; }
@@ -31,15 +31,15 @@ class UnsavedDialog(ListDialog[tuple[RecoverableText, bool], Row]):
         Binding("enter", "restore", show=False),
         Binding("d,delete", "discard", show=False),
     ]
-    dialog_title = "What was not saved"
+    dialog_title = "Unsaved work"
 
     def __init__(self, offered: Sequence[Row]) -> None:
-        """Take what is offered, each with its title."""
+        """Create the dialog with the entries and their titles."""
         super().__init__(self._paint, "unsaved")
         self._offered = offered
 
     def compose_body(self) -> ComposeResult:
-        """Yield the list, and where the highlighted one is from."""
+        """Yield the list and the source of the highlighted entry."""
         yield self.rows
         yield About(id="about")
         yield rule()
@@ -63,7 +63,7 @@ class UnsavedDialog(ListDialog[tuple[RecoverableText, bool], Row]):
     def _tell(self) -> None:
         if self.rows.row is not None:
             leftover = self.rows.row[1]
-            about = leftover.damage or f"{leftover.source or 'It belongs to no file yet.'}"
+            about = leftover.damage or f"{leftover.source or 'It has no file yet.'}"
             if leftover.beginning:
                 about += f" It begins: {from_bytes(leftover.beginning)}"
             self.query_one(About).tell(about)

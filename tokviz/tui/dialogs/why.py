@@ -1,4 +1,4 @@
-"""Why a token or a selection is as it is, for the tokenizer at hand and for a second one."""
+"""Explanation of a token or selection for the current and a second tokenizer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Pick = Callable[[Callable[[str], object]], object]
 class WhyDialog(PageDialog):
     """Explain a selection: pre-tokens, merges, why it is not one token, token sources.
 
-    What it shows is worked out in a thread: a pattern that is not known runs in a child process.
+    A thread computes the answer, because an unknown pattern runs in a child process.
     """
 
     DEFAULT_CSS = """
@@ -68,17 +68,17 @@ class WhyDialog(PageDialog):
         inspect: Callable[[], object],
         copy: Callable[[str, str], object],
     ) -> None:
-        """Take what is asked about.
+        """Create the dialog.
 
         Args:
-            tokenizer: The tokenizer at hand.
-            place: The token or the selection, or what finds it, in a thread.
-            second: What loads the tokenizer that is shown beside it, empty for none.
-            load: Loads that, in a thread.
-            pick: Lets the user choose it.
-            alone: Called when the user wants no second one any more.
+            tokenizer: The current tokenizer.
+            place: The token or selection, or a function for a thread that finds it.
+            second: Source of the second tokenizer, "" for none.
+            load: Loads it, in a thread.
+            pick: Asks the user for it.
+            alone: Called when the user removes the second one.
             inspect: Shows the characters of the place.
-            copy: Copies a text that has a name.
+            copy: Copies a text with a name.
         """
         super().__init__()
         self._tokenizer, self._place = tokenizer, place
@@ -86,9 +86,9 @@ class WhyDialog(PageDialog):
         self._load, self._pick, self._alone = load, pick, alone
         self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
-        """What is known by now: of the tokenizer at hand, and of the second one."""
+        """The answers so far: of the current and the second tokenizer."""
         self._first: Why | None = None
-        """The whole answer of the tokenizer at hand."""
+        """The complete answer of the current tokenizer."""
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -102,18 +102,18 @@ class WhyDialog(PageDialog):
         return [*hints, ("X", "only one", "alone")] if self._second else hints
 
     def wanted_height(self) -> int:
-        """Take the rows there are, and those of the hints."""
+        """Use all available rows."""
         return max(8, len(self.view.rows) + 1)
 
     def on_mount(self) -> None:
-        """Begin to work the answer out."""
+        """Start to compute the answer."""
         self.view.set_palette(palette_of(self.app))
         self.set_class(bool(self._second), "-two")
         self.view.show(self._rows)
         self._work_out()
 
     def _work_out(self) -> None:
-        """Explain in a thread; the tokenizer at hand comes first."""
+        """Explain in a thread; the current tokenizer first."""
         tokenizer, second = self._tokenizer, self._second
         found = self._place
 
@@ -138,7 +138,9 @@ class WhyDialog(PageDialog):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        lacking = "The second tokenizer cannot be loaded" if self._second else "There is no answer"
+        lacking = (
+            "The second tokenizer cannot be loaded" if self._second else "Cannot compute the answer"
+        )
         self._show_beside("")
         self.show_error(failure_message(lacking, error))
 
@@ -148,14 +150,14 @@ class WhyDialog(PageDialog):
         return why_rows(self.answers, width)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Take the room there is, once the rows are made for it."""
+        """Use the available size, once the rows are created for it."""
         super().on_resize(event)
         self.call_after_refresh(partial(self.fit_height, event.size))
 
-    # -- what the user does
+    # -- actions
 
     def action_pick(self) -> None:
-        """Choose the tokenizer that is shown beside the one at hand."""
+        """Choose the second tokenizer."""
         self._pick(self._take_second)
 
     def _take_second(self, source: str) -> None:
@@ -175,10 +177,10 @@ class WhyDialog(PageDialog):
             self._alone()
             self._show_beside("")
             self._take(self.answers[:1])
-            self._work_out()  # which ends what is still worked out for the second one
+            self._work_out()  # this cancels the computation for the second one
 
     def action_inspect(self) -> None:
-        """Show what the characters are, beginning with the first."""
+        """Explain the characters, starting with the first."""
         self._inspect()
 
     def action_copy(self) -> None:
@@ -193,7 +195,7 @@ class WhyDialog(PageDialog):
 
 
 BESIDE_COLUMNS = 90
-"""From this width on two answers stand side by side."""
+"""Minimum width for two answers side by side."""
 _MOST_TRACED = 4
 """Pre-tokens of a selection whose merges are shown."""
 _RULE = " │ "
@@ -289,7 +291,7 @@ def _pre_token(cut: PreTokenCut, width: int) -> Span:
 
 
 def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
-    """Draw a regex in rows that end before a bar where they can, a stretch of it marked."""
+    """Draw a regex in rows that end before a bar if possible, with a part of it marked."""
     rows: list[list[Span]] = [[]]
     used = 0
     for start, end in top_level(regex):
@@ -314,7 +316,7 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
 
 def _merge_rows(answer: Why, width: int) -> list[Row]:
     rows: list[Row] = []
-    # A single byte is no matter of merges.
+    # A single byte needs no merges.
     traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.pre_token) > 1]
     for cut in traced[:_MOST_TRACED]:
         assert cut.trace is not None
@@ -325,7 +327,7 @@ def _merge_rows(answer: Why, width: int) -> list[Row]:
     if len(traced) > _MOST_TRACED:
         rows += [
             (),
-            *flow(words_of("Select less to see the merges of the other pre-tokens."), width),
+            *flow(words_of("Select less text to see the merges of the other pre-tokens."), width),
         ]
     return rows
 

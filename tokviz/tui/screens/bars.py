@@ -41,7 +41,7 @@ def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
 
 
 MORE_TABS = BarItem((Span("more ▾", "key"),), "app.more_keys", weight=2)
-"""Stands for the tabs that there is no room for."""
+"""Replaces the tabs that do not fit."""
 
 
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
@@ -49,7 +49,7 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
     doubts: list[Span] = []
-    # Where NFC changes a text the status line says so; most texts it leaves as they are.
+    # NFC changes few texts, and the status line shows where it does.
     if tokenizer is not None and tokenizer.lossy and not tokenizer.nfc:
         doubts.append(Span(" ⚠ lossy", "warning"))
     guessed = tokenizer is not None and tokenizer.pattern_doubt

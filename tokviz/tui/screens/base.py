@@ -89,7 +89,7 @@ class TokvizScreen(BaseScreen[None]):
 
     @classmethod
     def declared(cls) -> list[Action]:
-        """List the actions of the screen and of its controllers, for keys, palette and help."""
+        """Return the actions of the screen and of its controllers."""
         return [found for kind in (*cls.CONTROLLERS, cls) for found in declared_by(kind)]
 
     @classmethod

@@ -27,7 +27,7 @@ class Exporting(Controller):
         super().__init__(screen)
         self._shown = shown
 
-    @action("Export what is shown…", f"{LEADER} e", section="Copy",
+    @action("Export this view…", f"{LEADER} e", section="Copy",
             words="save as html svg png web page picture screenshot markdown share")  # fmt: skip
     def export_shown(self) -> None:
         """Save the visible tokens as a web page, a picture, Markdown or text.
@@ -39,7 +39,7 @@ class Exporting(Controller):
             self.say(shown)
             return
         name, make = shown
-        title = "Export what is shown as a web page (html), a picture, Markdown or text"
+        title = "Export this view as a web page (html), a picture, Markdown or text"
         export_as(self, name, title, ENDINGS, lambda form: write_figure(make(), form))
 
 

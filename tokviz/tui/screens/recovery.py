@@ -42,7 +42,7 @@ CONVERSATIONS = Kept("chat", "conversation", "conversations")
 
 
 def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
-    """Name something that was not saved, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
+    """Describe unsaved work, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
     from tokviz.storage.listing import size_label
 
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
@@ -166,7 +166,7 @@ class Recovery(Controller):
         there = f"app.show_screen('{screen}')"
         key = f"{short_key(LEADER)} {number}"
         if not alone:
-            # Behind the key its number would count them.
+            # After the key, a number would look like a count.
             return [BarItem((Span(f"unsaved {noun}: "), Span(key, "key")), there)]
         what = title_of(self.elsewhere[0], noun, datetime.now().astimezone())
         return [

@@ -9,7 +9,7 @@ SCREENS: tuple[Kind, ...] = (
     Kind(
         "compare",
         "Compare",
-        "See your text in several tokenizers, where they disagree, and why.",
+        "See your text in several tokenizers, with the cause of every disagreement.",
         ("alt+q",),
         "versus vs diff difference side by side tokenizers",
     ),
@@ -22,13 +22,13 @@ SCREENS: tuple[Kind, ...] = (
     Kind(
         "train",
         "Train",
-        "Train a tokenizer of your own on your files.",
+        "Train your own tokenizer on your files.",
         ("alt+r",),
     ),
     Kind(
         "replay",
         "Replay",
-        "Go through a training, or any vocabulary, merge by merge.",
+        "Step through a training, or any vocabulary, merge by merge.",
         ("alt+y",),
     ),
     Kind(

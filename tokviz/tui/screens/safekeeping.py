@@ -50,7 +50,7 @@ class Unsaved(NamedTuple):
 
 
 class Safekeeping(Controller):
-    """Writes unsaved text down while it is typed, and saves it without harming what is there."""
+    """Save unsaved text for recovery while it is typed, and save files safely."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class Safekeeping(Controller):
 
         lost = "Its changes on disk are lost." if _CHANGED in doubts else "It stays read-only."
         options = [
-            Option("save as", "Save as…", "", f"To another file. {name} stays as it is."),
+            Option("save as", "Save as…", "", f"Save to another file. {name} is not changed."),
             Option("reload", f"Reload {name}", "", "Your changes are lost."),
             Option("overwrite", f"Overwrite {name}", "", lost),
         ]

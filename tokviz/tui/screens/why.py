@@ -101,7 +101,7 @@ class Explaining(Controller):
         return self._second[1]
 
     def _pick(self, take: Callable[[str], object]) -> None:
-        """Let the user choose the second tokenizer, and remember it."""
+        """Ask for the second tokenizer and remember it."""
         picker = tokenizer_picker(self.session, title="Second tokenizer")
 
         def picked(source: str) -> None:

@@ -214,7 +214,7 @@ class RowsView(LineScrollView):
 
     def _word_at(self, place: Offset) -> Link | None:
         """Return a link to the glossary's entry for the word at a position, None for tokens."""
-        from tokviz.guide.glossary import words_in  # which the first frame need not wait for
+        from tokviz.guide.glossary import words_in  # not needed for the first frame
 
         text = "".join(
             span.text if span.role in _WORDS and not span.action else " " * len(span.text)

@@ -1,4 +1,4 @@
-"""The Chat screen: which tokens of a conversation a model learns from, and why."""
+"""Chat screen: the tokens of a conversation that a model learns from, with reasons."""
 
 from tokviz.tui.screens.chat.screen import ChatScreen
 

@@ -18,12 +18,12 @@ from tokviz.tui.screens.exporting import Shown
 
 
 class CopyConversation(Controller):
-    """Copies what a training would see, or the messages."""
+    """Copy the training data or the messages."""
 
     def __init__(
         self, screen: TokvizScreen, chat: ConversationAtHand, rendered: RenderedConversation
     ) -> None:
-        """Take the conversation and its tokens."""
+        """Create the controller of a conversation and its rendering."""
         super().__init__(screen)
         self._chat, self._rendered = chat, rendered
 
@@ -67,17 +67,17 @@ class CopyConversation(Controller):
         self.copy(text, f"{pluralize(n_messages, 'message')} as JSON")
 
     def shown(self) -> Shown:
-        """Give what is to be exported: the tokens with their mask."""
+        """Return the content to export: the tokens with their mask."""
         rendering, path = self._rendered.rendering, self._chat.state.origin.path
         if self._rendered.is_waiting:
-            return "The tokens are not there yet. Export them once they are."
+            return "The tokens are not ready yet. Export them when they are."
         if rendering is None:
             return "There are no tokens to export."
         name = path.name if path else "conversation"
         return name, lambda: mask_figure(name, rendering)
 
     def _with_tokens(self, do: Callable[[Rendering], None]) -> None:
-        """Do something with the tokens as soon as they are known; say so if there are none."""
+        """Call a function with the tokens once they are available; report if there are none."""
 
         def known() -> None:
             rendering, problem = self._rendered.rendering, self._rendered.problem

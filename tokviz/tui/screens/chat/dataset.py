@@ -36,7 +36,7 @@ from tokviz.tui.widgets.view_switcher import Turns
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2
 _MOST_RAW_BYTES = 1_000_000
-"""How much is shown of a row that is no conversation."""
+"""Maximum length shown of a row that is not a conversation."""
 _ANY = "any finding"
 _ALL = "all rows"
 
@@ -45,8 +45,8 @@ class FoundRow(NamedTuple):
     """A row of a file.
 
     Attributes:
-        conversation: What it holds; where it cannot be read, its text, to be repaired.
-        error: Why it cannot be read, None if it can.
+        conversation: The conversation, or the text of an unreadable row, to be repaired.
+        error: Reason why it is unreadable, or None.
     """
 
     conversation: Conversation
@@ -54,7 +54,7 @@ class FoundRow(NamedTuple):
 
 
 def read_row(dataset: Dataset, row: int) -> FoundRow | None:
-    """Read a row of a file, None if there is no such row."""
+    """Read a row of a file; return None if it does not exist."""
     if not dataset.has_row(row):
         return None
     try:
@@ -70,7 +70,7 @@ def read_row(dataset: Dataset, row: int) -> FoundRow | None:
 
 
 class Rows(Controller):
-    """The rows of a file, one of which is shown."""
+    """The rows of a file, with a current row."""
 
     def __init__(
         self,
@@ -81,15 +81,15 @@ class Rows(Controller):
         lengths: RowsView,
         show: Callable[[], object],
     ) -> None:
-        """Take the conversation, and where rows are shown.
+        """Create the controller.
 
         Args:
             screen: The screen.
             chat: The conversation.
             left: Shows the conversation, the rows or their lengths.
-            rows: Lists the rows that the filter lets through.
-            lengths: Shows how long they are.
-            show: Shows which row it is, and how many there are.
+            rows: List of the rows that match the filter.
+            lengths: View of their lengths.
+            show: Shows the current row and the number of rows.
         """
         super().__init__(screen)
         self._chat, self._left, self.listed, self._lengths = chat, left, rows, lengths
@@ -98,7 +98,7 @@ class Rows(Controller):
         self.dataset: Dataset | None = None
         self._opens: Path | None = None
         self._reading: int | None = None
-        """The row that was asked for, and is on its way."""
+        """The requested row, while it is being read."""
         self.filter: tuple[str, ...] = ()
         """The findings that a row must have to be listed, none for all rows."""
         self._previews: LRUCache[int, RowWords] = LRUCache(_PREVIEWS_KEPT)
@@ -109,7 +109,7 @@ class Rows(Controller):
     # -- opening
 
     def open_path(self, path: Path) -> None:
-        """Open a file; what was shown stays if that fails, and undo brings it back if not."""
+        """Open a file. Undo restores the previous content; on failure nothing changes."""
         if self.session.open_session_file(path):
             return
 
@@ -138,7 +138,7 @@ class Rows(Controller):
         self._opens = None
         dataset, first, state = opened
         if first is None:
-            self.say(f"{path} holds no conversation.", "warning")
+            self.say(f"{path} contains no conversation.", "warning")
             return
         self.session.remember_folder(path)
         self._chat.file_states[path] = state
@@ -151,7 +151,7 @@ class Rows(Controller):
         self._list()
 
     def _index(self, dataset: Dataset, task: Task) -> None:
-        """Find all rows, and list those that are known by now."""
+        """Find all rows, and list those found so far."""
         due = time.monotonic() + _INDEX_SECONDS
         while dataset.index_more() and not task.cancelled:
             if time.monotonic() >= due:
@@ -170,7 +170,7 @@ class Rows(Controller):
         self._list()
 
     def _list(self) -> None:
-        """Show the rows that the filter lets through, the present one highlighted."""
+        """Show the rows that matches the filter, the present one highlighted."""
         scan, n_rows = self.checks.scan, self.dataset.n_rows if self.dataset else 0
         rows = scan.rows_with(self.filter) if scan and self.filter else range(n_rows)
         if rows != self.listed.rows or self._left.shown != "rows":
@@ -182,7 +182,7 @@ class Rows(Controller):
 
     @property
     def row(self) -> int | None:
-        """The row of the dataset that is shown, None where something else is."""
+        """The current row of the dataset, or None."""
         origin, dataset = self._chat.state.origin, self.dataset
         is_of_it = dataset is not None and origin.path == Path(dataset.path)
         return origin.row if is_of_it else None
@@ -198,7 +198,7 @@ class Rows(Controller):
     def _show_row(self, found: FoundRow, origin: Origin) -> None:
         chat = self._chat
         chat.unreadable = (found.conversation, found.error) if found.error else None
-        # Looking through rows is no change that one would want to take back step by step.
+        # Browsing rows is not a change that undo should step through.
         here = chat.state.origin
         looked = not chat.modified and here.path == origin.path and here.row is not None
         chat.load(found.conversation, origin, instead=looked)
@@ -218,7 +218,7 @@ class Rows(Controller):
 
         def show(found: FoundRow | None) -> None:
             self._reading = None
-            # Meanwhile the user may have gone on to what is no row, or back to another one.
+            # The user may have left the rows or selected another one in the meantime.
             if found is not None and self._chat.state.origin == before:
                 self._show_row(found, Origin(Path(dataset.path), row))
                 self._list()
@@ -234,14 +234,14 @@ class Rows(Controller):
 
     @on(RowList.Moved, "#rows")
     def _moved(self, message: RowList.Moved) -> None:
-        """Show the row that the user moved to, and edit one that was picked."""
+        """Show the highlighted row, and edit a selected one."""
         self._read(message.row)
         if isinstance(message, RowList.Picked) and message.again:
             self._left.show("conversation")
 
     @action("Rows of the dataset", "alt+o", section="Dataset")
     def show_rows(self) -> None:
-        """List the conversations of the file, with what was found in them."""
+        """List the conversations of the file with their findings."""
         if self._dataset_or_say() is not None:
             self._left.show("conversation" if self._left.shown == "rows" else "rows")
 
@@ -253,12 +253,12 @@ class Rows(Controller):
         section="Dataset",
     )
     def next_row(self) -> None:
-        """Show the next row, of those that the filter lets through."""
+        """Show the next row that matches the filter."""
         self._step(1)
 
     @action("Previous row of the dataset", "ctrl+backslash", f"{LEADER} p", section="Dataset")
     def previous_row(self) -> None:
-        """Show the row before, of those that the filter lets through."""
+        """Show the previous row that matches the filter."""
         self._step(-1)
 
     def _step(self, step: int) -> None:
@@ -270,9 +270,7 @@ class Rows(Controller):
             self.go_to(rows[at])
         else:
             edge = "last" if step > 0 else "first"
-            self.say(
-                f"This is the {edge} row{' that the filter lets through' * bool(self.filter)}."
-            )
+            self.say(f"This is the {edge} row{' that matches the filter' * bool(self.filter)}.")
 
     def _dataset_or_say(self) -> Dataset | None:
         if self.dataset is None and self._opens is not None:
@@ -281,10 +279,10 @@ class Rows(Controller):
             self.say("This is not a dataset. Open a file with more than one conversation.")
         return self.dataset
 
-    # -- what the list says of a row
+    # -- rows in the list
 
     def _describe(self, row: int) -> RowWords:
-        """Say what is known of a row; its words are read in a thread."""
+        """Describe a row; its text is read in a thread."""
         words = self._previews.get(row)
         if words is None and not self._previewing:
             self._previewing = True
@@ -316,7 +314,7 @@ class Rows(Controller):
     # -- findings and lengths of all rows
 
     def follow(self) -> None:
-        """Check the rows anew if that was done with another template, tokenizer or length."""
+        """Check the rows again if the template, tokenizer or length has changed."""
         if self.dataset is not None and self.checks.is_outdated:
             self.checks.start(self.dataset)
             self._show_checks()
@@ -331,7 +329,7 @@ class Rows(Controller):
 
     @action("Filter the rows by a finding…", "ctrl+f", section="Dataset")
     def filter_rows(self) -> None:
-        """List only the conversations in which something was found."""
+        """List only conversations with findings."""
         dataset = self._dataset_or_say()
         if dataset is None:
             return
@@ -344,7 +342,7 @@ class Rows(Controller):
 
         def picked(choice: str | None) -> None:
             self._filter_dialog = None
-            # Another file may have come in the place of the one that was asked about.
+            # The file may have been replaced in the meantime.
             if choice is not None and dataset is self.dataset:
                 self.use_filter(choice)
 
@@ -387,7 +385,7 @@ def _preview_of(dataset: Dataset, row: int) -> RowWords:
 
 
 def _filters(scan: Scan, n_rows: int) -> tuple[str, list[Option]]:
-    """Give the title of the dialog, and every filter with the rows that it lets through."""
+    """Return the title of the dialog, and every filter with its matching rows."""
     options = [Option(_ALL, _ALL, f"{n_rows:,}"), Option(_ANY, _ANY, f"{len(scan.warned):,}")]
     options += [
         Option(code, rule.title, f"{len(scan.codes.get(code, ())):,}", f"{rule.severity}: {code}")

@@ -19,12 +19,12 @@ from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 
 class RowWords(NamedTuple):
-    """What the list says of a row.
+    """Description of a row in the list.
 
     Attributes:
         text: Its first words, None while they are being read.
-        n_tokens: Its tokens, None if they have not been counted.
-        warns: Whether something was found in it.
+        n_tokens: Its number of tokens, or None if not counted.
+        warns: True if it has findings.
     """
 
     text: str | None
@@ -33,9 +33,9 @@ class RowWords(NamedTuple):
 
 
 class DatasetRows(RowList[int], can_focus=True):
-    """Lists the rows of a dataset by number. The highlighted one is shown.
+    """List of the rows of a dataset by number. The highlighted one is shown.
 
-    Only the rows in view are asked for, so 100,000 of them are as quick as ten.
+    Only the visible rows are requested, so 100,000 rows are as fast as ten.
     """
 
     DEFAULT_CSS = """
@@ -44,10 +44,10 @@ class DatasetRows(RowList[int], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "pick", "edit")]
 
     describe: Callable[[int], RowWords]
-    """Says what is known of a row."""
+    """Describes a row."""
 
     def __init__(self, *, id: str) -> None:
-        """Begin empty."""
+        """Create an empty list."""
         super().__init__(self._paint_row, id=id)
 
     def show_rows(self, rows: Sequence[int], at: int | None) -> None:
@@ -63,7 +63,7 @@ class DatasetRows(RowList[int], can_focus=True):
         self.show(rows, index)
 
     def rows_in_view(self) -> Sequence[int]:
-        """Give the rows in view."""
+        """Return the visible rows."""
         top = round(self.scroll_offset.y)
         return self.rows[top : top + max(1, self.size.height)]
 
@@ -90,9 +90,9 @@ def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: in
 
     Args:
         found: The histogram, None while there are no lengths.
-        n_without: So many rows have no length.
-        progress: What is said above it.
-        width: The columns there are.
+        n_without: Number of rows without a length.
+        progress: Text above it.
+        width: Available columns.
     """
     rows: list[Row] = [(Span(progress, "dim"),), ()]
     if found is None:
@@ -100,7 +100,9 @@ def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: in
     total = found.n_fitting + found.n_longer
     middle = f"median {found.median:,} tokens, longest {found.longest:,}"
     are = "is" if found.n_longer == 1 else "are"
-    longer = f"({percent(found.n_longer / total)}) {are} longer than {found.context:,} and cut off"
+    longer = (
+        f"({percent(found.n_longer / total)}) {are} longer than {found.context:,} and truncated"
+    )
     cut = (Span(f"✂ {found.n_longer:,}", "warning" if found.n_longer else "heading"),)
     rows += flow(words_of(f"{pluralize(total, 'conversation')}: {middle}"), width)
     rows += flow([cut, *words_of(longer)], width)
@@ -121,6 +123,6 @@ def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: in
             )
         )
         if edge == found.context:
-            rule = f"── cut off at {edge:,} "
+            rule = f"── truncated at {edge:,} "
             rows.append((Span(rule + "─" * max(0, width - len(rule)), "warning"),))
     return rows

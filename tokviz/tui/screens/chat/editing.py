@@ -1,4 +1,4 @@
-"""Changes of a conversation, as functions from one to the next. Nothing is changed in place."""
+"""Edits of a conversation as pure functions that return a new one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OFFERED_ROLES = ("user", "assistant", "system", "tool")
 """The roles that can be added with one click."""
 
 EMPTY = Conversation((Message("user", ""),))
-"""What a new conversation is."""
+"""Content of a new conversation."""
 
 RAW = "unreadable row"
-"""The role of a text that is to become a conversation: a row of a file that cannot be read."""
+"""Role of the text of an unreadable row, to be repaired into a conversation."""
 
 
 def place_in(conversation: Conversation, place: PartPlace | None) -> PartPlace | None:
-    """Give a place that exists, the one nearest to the one wanted; None if there is no message."""
+    """Return the nearest existing place, or None if there is no message."""
     messages = conversation.messages
     if not messages:
         return None
@@ -34,7 +34,7 @@ def place_in(conversation: Conversation, place: PartPlace | None) -> PartPlace |
 
 
 def text_at(conversation: Conversation, place: PartPlace) -> str:
-    """Give the text of a part; a message without parts has an empty one."""
+    """Return the text of a part; it is empty in a message without parts."""
     parts = conversation.messages[place.message].parts
     return parts[place.part].text if parts else ""
 
@@ -55,7 +55,7 @@ def with_text(conversation: Conversation, place: PartPlace, text: str) -> Conver
 
 
 def with_role(conversation: Conversation, index: int, role: str) -> Conversation:
-    """Give a message another role."""
+    """Change the role of a message."""
     message = conversation.messages[index]
     # The name that a ShareGPT file has for the old role would be written for the new one.
     extra = {key: value for key, value in message.extra.items() if key != "from"}
@@ -63,7 +63,7 @@ def with_role(conversation: Conversation, index: int, role: str) -> Conversation
 
 
 def with_kind(conversation: Conversation, place: PartPlace, kind: str) -> Conversation:
-    """Give a part another kind."""
+    """Change the kind of a part."""
     message = conversation.messages[place.message]
     parts = list(message.parts) or [Part("text", "")]
     parts[place.part] = Part(kind, parts[place.part].text)
@@ -71,14 +71,14 @@ def with_kind(conversation: Conversation, place: PartPlace, kind: str) -> Conver
 
 
 def with_new_message(conversation: Conversation, index: int, role: str) -> Conversation:
-    """Insert an empty message, which has the index then."""
+    """Insert an empty message at an index."""
     messages = list(conversation.messages)
     messages.insert(index, Message(role, ""))
     return replace(conversation, messages=tuple(messages))
 
 
 def with_new_part(conversation: Conversation, place: PartPlace, kind: str) -> Conversation:
-    """Insert an empty part behind another one; a text becomes parts."""
+    """Insert an empty part after another one; plain content becomes parts."""
     message = conversation.messages[place.message]
     parts = list(message.parts)
     parts.insert(place.part + 1, Part(kind, ""))
@@ -92,7 +92,7 @@ def without_message(conversation: Conversation, index: int) -> Conversation:
 
 
 def without_part(conversation: Conversation, place: PartPlace) -> Conversation:
-    """Delete a part; a single text part that is left becomes plain content again."""
+    """Delete a part; a single remaining text part becomes plain content again."""
     message = conversation.messages[place.message]
     parts = message.parts[: place.part] + message.parts[place.part + 1 :]
     is_plain = len(parts) == 1 and parts[0].kind == "text" and not parts[0].extra
@@ -108,7 +108,7 @@ def with_joined_parts(conversation: Conversation, index: int) -> Conversation:
 
 
 def moved(conversation: Conversation, index: int, step: int) -> Conversation:
-    """Let a message change places with the one before (-1) or behind (1)."""
+    """Swap a message with the previous (-1) or next one (1)."""
     messages = list(conversation.messages)
     messages[index], messages[index + step] = messages[index + step], messages[index]
     return replace(conversation, messages=tuple(messages))
@@ -123,21 +123,21 @@ def with_messages_of(conversation: Conversation, other: Conversation) -> Convers
 
 
 def raw_row(text: str) -> Conversation:
-    """Hold the text of a row that is no conversation, to be repaired."""
+    """Return a conversation with the text of an unreadable row, to be repaired."""
     return Conversation((Message(RAW, text),))
 
 
 def raw_index(conversation: Conversation) -> int | None:
-    """Find the text of a row that is no conversation, None if there is none."""
+    """Return the text of an unreadable row, or None."""
     roles = [message.role for message in conversation.messages]
     return roles.index(RAW) if RAW in roles else None
 
 
 def repaired(conversation: Conversation, index: int) -> Conversation:
-    """Put the conversation that the text of a row has become in its place.
+    """Replace a repaired text by the conversation that it contains.
 
     Raises:
-        ConversationError: If it is none yet; it says why.
+        ConversationError: If it is not valid yet, with the reason.
     """
     messages = conversation.messages
     value, byte_text = loads(bytetext.to_bytes(messages[index].text))
@@ -157,7 +157,7 @@ def _is_raw(conversation: Conversation) -> bool:
 
 
 def json_parts(conversation: Conversation) -> Iterator[str]:
-    """Write what `json_of` does in parts, of which a change changes few."""
+    """Return the result of `json_of` in parts, few of which change with an edit."""
     if _is_raw(conversation):
         yield json_of(conversation)
     else:
@@ -173,7 +173,7 @@ def _with_message(conversation: Conversation, index: int, message: Message) -> C
 
 
 def next_role(conversation: Conversation, behind: int) -> str:
-    """Say whose turn it is behind a message (-1 for the beginning): roles alternate."""
+    """Return the next role after a message (-1 for the start): roles alternate."""
     if behind < 0:
         return "user"
     return "assistant" if conversation.messages[behind].role == "user" else "user"
@@ -186,11 +186,11 @@ def roles_to_add(conversation: Conversation) -> tuple[str, ...]:
 
 
 def kind_behind(kind: str) -> str:
-    """Say what kind of part usually follows: code its output, the output a text."""
+    """Return the kind of part that usually follows: output after code, text after output."""
     return {"text": "python", "python": "python_output", "tool_call": "text"}.get(kind, "text")
 
 
-# -- what the list shows
+# -- the list
 
 
 def blocks_of(

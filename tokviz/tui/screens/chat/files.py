@@ -1,4 +1,4 @@
-"""New, sample, paste, open and save, without ever losing what the user typed."""
+"""New, sample, paste, open and save, without losing typed text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SAMPLES = "conversations"
 
 
 class Files(Controller):
-    """Where conversations come from and go to."""
+    """Opens and saves conversations."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class Files(Controller):
         open_path: Callable[[Path], object],
         show: Callable[[], object],
     ) -> None:
-        """Take the conversation.
+        """Create the controller.
 
         Args:
             screen: The screen.
             chat: The conversation.
-            open_path: Opens a file of one conversation or many.
-            show: Shows where the conversation is from now on.
+            open_path: Opens a file with one or more conversations.
+            show: Shows the new source of the conversation.
         """
         super().__init__(screen)
         self._chat, self._open_path, self._show = chat, open_path, show
-        # A folder of its own: what lies in the other one is text for the Tokens screen.
+        # A separate folder, because the other one has texts of the Tokens screen.
         self.safe = Safekeeping(
             screen,
             self._unsaved,
@@ -108,7 +108,7 @@ class Files(Controller):
         self.ask(dialog, partial(self.save, then=then, state=state))
 
     def _is_raw(self, state: State) -> bool:
-        """Tell whether there is a row that cannot be read; say so."""
+        """Return whether the row is unreadable, and report it."""
         is_raw = editing.raw_index(state.conversation) is not None
         if is_raw:
             self.say("This row is not a conversation yet. Repair its text first.", "warning")
@@ -145,7 +145,7 @@ class Files(Controller):
 
     @action("Append to a JSONL file…", "alt+j", section="File")
     def append_jsonl(self) -> None:
-        """Add it as one more line at the end of a file, which is made if there is none."""
+        """Append it as a line to a file, which is created if necessary."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         if self._is_raw(self._chat.state):
@@ -177,14 +177,14 @@ class Files(Controller):
 
     @action("Show a sample conversation…", section="File")
     def sample_conversation(self) -> None:
-        """Choose one of the conversations that come with tokviz."""
+        """Choose one of the sample conversations."""
         names = sorted(path.name for path in asset_path(_SAMPLES).iterdir())
         options = [Option(name, name.rsplit(".", 1)[0].replace("_", " ")) for name in names]
 
         def picked(name: str) -> None:
             stem, _, ending = name.partition(".")
             if ending == "json":
-                # It comes from no file that Ctrl+S might write: samples stay as they are.
+                # It has no file, so that Ctrl+S cannot overwrite a sample.
                 sample = sample_conversation(stem)
                 self._chat.mark_saved(sample)
                 self._chat.load(sample, Origin())
@@ -212,7 +212,7 @@ class Files(Controller):
                 "show",
                 f"Show the conversation of {of}",
                 "",
-                "In place of this one. Undo brings this one back.",
+                "Replace this one. Undo restores it.",
             ),
             Option("append", f"Append its {of} to this conversation", "", "At the end."),
             Option("text", "Insert it as text", "", "As it is, at the cursor."),
@@ -222,8 +222,8 @@ class Files(Controller):
             if choice == "show":
                 self._chat.load(conversation, Origin())
             elif self._chat.conversation is not here:
-                # A file has been read meanwhile, to which nobody meant to add anything.
-                self.say("Another conversation has come: nothing was pasted into it.", "warning")
+                # Another file was opened in the meantime and must not be appended to.
+                self.say("The conversation changed, so nothing was pasted.", "warning")
             elif choice == "append":
                 longer = editing.with_messages_of(here, conversation)
                 self._chat.change(longer, PartPlace(len(here.messages)))
@@ -241,7 +241,7 @@ class Files(Controller):
         unsaved = []
         for state in states:
             conversation, (path, row) = state.conversation, state.origin
-            # What is restored is saved to its path, which must not be a file of many rows.
+            # Restored work is saved to its path, which must not be a dataset.
             path = path if row is None else None
             name = f"this {CONVERSATIONS.noun}" if state is here else earlier
             parts = partial(editing.json_parts, conversation)
@@ -249,7 +249,7 @@ class Files(Controller):
         return unsaved
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
-        """Bring back a conversation that was not saved; undo brings back the one that is here."""
+        """Restore an unsaved conversation; undo returns to the current one."""
         try:
             conversation = Conversation.from_json(json_file.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
@@ -265,7 +265,7 @@ def sample_conversation(name: str = "welcome") -> Conversation:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add a line to the end of a file, which is made if there is none, whole or not at all.
+    """Append a line to a file, completely or not at all; create the file if necessary.
 
     Raises:
         OutputFileError: If it cannot be written.
@@ -278,7 +278,7 @@ def append_line(path: Path, line: bytes) -> None:
                 if file.read(1) != b"\n":
                     line = b"\n" + line
             try:
-                # Unbuffered: what there is no room for must not be tried again by `close`.
+                # Unbuffered, so that `close` does not retry after the disk is full.
                 if os.write(file.fileno(), line + b"\n") <= len(line):
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
                 os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""What the line below the Chat screen says: the tokens, the findings, the row. Pure functions."""
+"""Status line of the Chat screen: tokens, findings and row, by pure functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def status_items(
     ]
     if cut:
         items.append(
-            _item(f"✂ {cut:,}", f" cut off after {rendering.max_tokens:,}", "set_max_tokens")
+            _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")
         )
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     virtual = len(rendering.virtual_specials)
@@ -52,14 +52,14 @@ def status_items(
 def row_items(
     row: int, n_rows: int, progress: str, n_listed: int | None, *, complete: bool
 ) -> list[BarItem]:
-    """Say which row of a dataset is shown, and how far checking it is.
+    """Describe the current row of a dataset and the progress of checking.
 
     Args:
         row: The row, from 0.
-        n_rows: The rows known so far.
-        progress: How far checking is, empty if nobody asked for it.
-        n_listed: How many rows the filter lets through, None without a filter.
-        complete: Whether all rows are known.
+        n_rows: Number of rows found so far.
+        progress: Progress of checking, "" if it was not requested.
+        n_listed: Number of rows that match the filter, None without a filter.
+        complete: True once all rows are found.
     """
     more = "" if complete else "+"
     items = [_item(f"row {row + 1:,}", f" of {n_rows:,}{more}", "show_rows")]

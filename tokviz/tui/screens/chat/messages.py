@@ -18,19 +18,19 @@ from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.view_switcher import neighbour
 
 _ROLE_HELP = {
-    "system": "What the model is told before the conversation begins.",
-    "developer": "What the developer tells the model; newer than system, between it and the user.",
-    "user": "What the user says. The model reads it and does not learn to say it.",
-    "assistant": "What the model says: this is what it learns.",
-    "tool": "What a tool answers to a call.",
-    "function": "What a function answers, in OpenAI's older way.",
-    "ipython": "What code answers, in Llama's way.",
+    "system": "Instructions to the model before the conversation.",
+    "developer": "Instructions of the developer; a newer role between system and user.",
+    "user": "The user's text. The model reads it and is not trained to write it.",
+    "assistant": "The model's text, which it is trained to write.",
+    "tool": "The result of a tool call.",
+    "function": "The result of a function call, in OpenAI's older format.",
+    "ipython": "The output of code, in Llama's format.",
 }
 _KIND_HELP = {
-    "text": "What the assistant says. Learned.",
-    "python": "Python code that the assistant writes to be run. Learned.",
-    "python_output": "What the code printed. Not learned: the interpreter says it.",
-    "tool_call": 'A call of a tool as JSON: {"name": …, "arguments": {…}}. Learned.',
+    "text": "Text of the assistant. In the loss.",
+    "python": "Python code written by the assistant. In the loss.",
+    "python_output": "Output of the code. Masked, because the interpreter writes it.",
+    "tool_call": 'A tool call as JSON: {"name": …, "arguments": {…}}. In the loss.',
 }
 
 
@@ -38,7 +38,7 @@ class Messages(Controller):
     """Adding, deleting and moving messages and parts."""
 
     def __init__(self, screen: TokvizScreen, chat: ConversationAtHand) -> None:
-        """Take the conversation."""
+        """Create the controller of the conversation."""
         super().__init__(screen)
         self._chat = chat
         self._clicks: dict[str, Callable[[PartPlace], object]] = {
@@ -52,7 +52,7 @@ class Messages(Controller):
 
     @on(MessageList.ActionRequested)
     def _asked(self, message: MessageList.ActionRequested) -> None:
-        """Do what was clicked in the list; nothing where a click just before took it away."""
+        """Run a clicked action of the list, unless a previous click removed its target."""
         name, _, role = message.action.partition(":")
         conversation, place = self._chat.conversation, message.place
         if name == "add":
@@ -68,7 +68,7 @@ class Messages(Controller):
 
     @action("Add a message", "alt+a", section="Messages", footer="add")
     def add_message(self) -> None:
-        """Add an empty message after this one, from whoever's turn it is."""
+        """Add an empty message after this one, with the next role."""
         place = self._chat.place
         behind = -1 if place is None else place.message
         self._add(behind + 1, editing.next_role(self._chat.conversation, behind))
@@ -108,12 +108,12 @@ class Messages(Controller):
 
     @action("Move the message up", "alt+up", section="Messages")
     def move_up(self) -> None:
-        """Let the message change places with the one above."""
+        """Swap the message with the previous one."""
         self._at_cursor(partial(self._move, -1))
 
     @action("Move the message down", "alt+down", section="Messages")
     def move_down(self) -> None:
-        """Let the message change places with the one below."""
+        """Swap the message with the next one."""
         self._at_cursor(partial(self._move, 1))
 
     def _move(self, step: int, place: PartPlace) -> None:
@@ -147,7 +147,7 @@ class Messages(Controller):
 
     @action("Add a part to the message…", "alt+p", section="Messages")
     def add_part(self) -> None:
-        """An assistant message may hold texts, Python code with its output, and tool calls."""
+        """An assistant message can contain text, Python code with its output, and tool calls."""
         self._at_cursor(self._ask_part)
 
     def _ask_part(self, place: PartPlace) -> None:
@@ -191,7 +191,7 @@ class Messages(Controller):
         conversation = self._chat.conversation
 
         def answered(name: str) -> None:
-            # A file or a row may have come in its place, which has other messages.
+            # A file or row with other messages may have replaced it.
             if self._chat.conversation is conversation:
                 picked(name)
 
@@ -213,17 +213,17 @@ class Messages(Controller):
 
     @action("Join the parts of the message", section="Messages")
     def join_parts(self) -> None:
-        """Make them one text, for templates that know no parts. Undo takes them apart again."""
+        """Join the parts to one text, for templates without support for parts."""
         place, conversation = self._chat.place, self._chat.conversation
         if place is None or isinstance(conversation.messages[place.message].content, str):
-            self.say("This message has no parts: it is one text.")
+            self.say("This message has no parts.")
             return
         joined = editing.with_joined_parts(conversation, place.message)
         self._chat.change(joined, PartPlace(place.message))
 
     @on(PartEditor.Emptied)
     def _emptied(self) -> None:
-        """Delete what is empty already, at a further press of Backspace."""
+        """Delete an empty message or part when Backspace is pressed again."""
         place, conversation = self._chat.place, self._chat.conversation
         if place is None or len(conversation.messages) < 2:
             return
@@ -241,10 +241,10 @@ class Messages(Controller):
 
     @action("Undo", "ctrl+z", section="Messages")
     def undo(self) -> None:
-        """Take back the last change, of any kind."""
+        """Undo the last change of any kind."""
         self._chat.step_back()
 
     @action("Redo", "ctrl+y", section="Messages")
     def redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo the last undone change."""
         self._chat.step_forward()

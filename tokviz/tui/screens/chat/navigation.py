@@ -1,4 +1,4 @@
-"""Looking: the views, the focus, the token that is explained, findings, and places by number."""
+"""Navigation: views, focus, the explained token, findings, and places by number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tokviz.tui.widgets.view_switcher import Turns
 
 
 class Looking(Controller):
-    """What is seen of the tokens, and which one is explained."""
+    """The visible view of the tokens, and the explained token."""
 
     def __init__(
         self,
@@ -37,12 +37,12 @@ class Looking(Controller):
         rows: Rows,
         one_part: OnePart,
     ) -> None:
-        """Take the conversation and its tokens, both sides of the screen, and the dataset."""
+        """Create the controller of the conversation, its rendering, both sides, and the dataset."""
         super().__init__(screen)
         self._chat, self._rendered, self._left, self._views = chat, rendered, left, views
         self._rows, self._one_part = rows, one_part
         self._came_by_token: tuple[PartPlace, Selection] | None = None
-        """Where the cursor is because a token was chosen."""
+        """Cursor position set by choosing a token."""
 
     # -- views
 
@@ -89,12 +89,12 @@ class Looking(Controller):
             views.current.action_pick()
 
     def focus_left(self) -> None:
-        """Move the keyboard to what is in sight on the left."""
+        """Focus the visible widget on the left."""
         self._left.focus(scroll_visible=False)
 
     @action("Show or hide the tokens", "f9", section="View")
     def toggle_side(self) -> None:
-        """Give the whole width to the messages, or share it with the tokens."""
+        """Show or hide the tokens beside the messages."""
         if self._one_part.is_small and self._views.display:
             self.switch_focus()
             return
@@ -109,7 +109,7 @@ class Looking(Controller):
         """Go to the message and the token of the next finding."""
         findings = self._rendered.findings
         if not findings and not self._rendered.is_looking:
-            self.say("Nothing was found.")
+            self.say("No findings.")
             return
         index = (self._rendered.finding + 1) % max(1, len(findings))
         if self._go_to_finding(index):
@@ -121,9 +121,9 @@ class Looking(Controller):
             self._go_to_finding(message.action.number)
 
     def _go_to_finding(self, index: int) -> bool:
-        """Go to where a finding is; False if nobody knows where that is by now."""
+        """Go to the place of a finding; return False if it no longer exists."""
         if self._rendered.is_looking:
-            self.say("Findings are still looked for.")
+            self.say("The conversation is still being checked.")
             return False
         findings = self._rendered.findings
         if not 0 <= index < len(findings):
@@ -149,7 +149,7 @@ class Looking(Controller):
         self.pick_token(message.index, scroll=False)
 
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
-        """Choose the token that is explained."""
+        """Choose the token to explain."""
         self._views.set_pin(index, scroll=scroll)
 
     @on(MaskView.Entered)
@@ -159,7 +159,7 @@ class Looking(Controller):
             self._go_to_token(self._views.pin)
 
     def _go_to_token(self, index: int) -> None:
-        """Put the cursor at the text of a token; at the message's beginning for structure."""
+        """Move the cursor to a token's text, or to the message's start for template text."""
         rendering, conversation = self._rendered.rendering, self._chat.conversation
         if rendering is None or index >= len(rendering):
             return
@@ -184,7 +184,7 @@ class Looking(Controller):
             self.pick_token(self.wanted_pin())
 
     def wanted_pin(self) -> int | None:
-        """Give the token to explain: the one at the cursor, unless another one was chosen."""
+        """Return the token to explain: the chosen one, or else the one at the cursor."""
         editor, place, rendering = (
             self._chat.messages.editor, self._chat.place, self._rendered.rendering,
         )  # fmt: skip
@@ -237,7 +237,7 @@ class Looking(Controller):
         self.ask(GotoDialog(kinds), lambda go: go())
 
     def _go_to_message(self, number: int, _column: int = 1) -> None:
-        # A file or a row may have come since it was asked for, which has fewer messages.
+        # A file or row with fewer messages may have been opened in the meantime.
         place = place_in(self._chat.conversation, PartPlace(number - 1))
         if place is not None:
             self._chat.messages.go_to(place, (0, 0))

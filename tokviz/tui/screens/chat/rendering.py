@@ -116,7 +116,7 @@ class RenderedConversation(Controller):
             if wanted == self._rendered:
                 do()
             else:
-                self.say("The conversation has changed: nothing was copied.", "warning")
+                self.say("The conversation changed, so nothing was copied.", "warning")
 
     def refresh(self, *, typed: bool = False) -> None:
         """Render the conversation, immediately or in a thread, and show the result.

@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
 
 REPORT_SECONDS = 0.25
-"""How often the screen hears of progress."""
+"""Seconds between progress updates."""
 
 _SLICE_SECONDS, _REST_SECONDS = 0.02, 0.002
 """Between two slices of work the thread leaves the interpreter to the keys."""
 
 NOT_COUNTED = 0xFFFFFFFF
-"""Stands for the length of a row that cannot be rendered."""
+"""Length of a row that cannot be rendered."""
 
 
 class Scan:
-    """Everything that has been found so far. Filled from one thread, read in the same.
+    """All findings so far; written and read in the same thread.
 
     Attributes:
-        meaning: What the findings depend on: tokenizer, template, length. Another one means that
-            everything has to be found anew.
-        lengths: The tokens of each row, `NOT_COUNTED` where there are none; typecode "I".
-        codes: For every code of a finding the rows it was found in, counted from 0; typecode "I".
-        warned: The rows in which anything was found.
-        n_findings: How much was found in them.
-        complete: Whether all rows have been checked.
-        stopped: Whether no more rows will be, though there are some.
+        meaning: The tokenizer, template and length that the findings depend on; a change
+            invalidates all of them.
+        lengths: Number of tokens of each row, or `NOT_COUNTED`; typecode "I".
+        codes: Rows with each finding code, counted from 0; typecode "I".
+        warned: Rows with any finding.
+        n_findings: Number of findings.
+        complete: True once all rows are checked.
+        stopped: True if checking was stopped early.
     """
 
     def __init__(self, meaning: object) -> None:
-        """Begin with nothing."""
+        """Create an empty result."""
         self.meaning = meaning
         self.lengths = array("I")
         self.codes: dict[str, array[int]] = {}
@@ -56,11 +56,11 @@ class Scan:
 
     @property
     def running(self) -> bool:
-        """Whether rows are being checked."""
+        """True while rows are being checked."""
         return not (self.complete or self.stopped)
 
     def add(self, reports: Iterable[RowReport]) -> None:
-        """Add what was found in the next rows."""
+        """Add the findings of the next rows."""
         for found in reports:
             self.lengths.append(NOT_COUNTED if found.n_tokens is None else found.n_tokens)
             self.n_findings += len(found.findings)
@@ -69,23 +69,23 @@ class Scan:
                 self.warned.add(found.row)
 
     def length(self, row: int) -> int | None:
-        """Give the tokens of a row, None if they are not known."""
+        """Return the number of tokens of a row, or None if unknown."""
         if row >= len(self.lengths) or self.lengths[row] == NOT_COUNTED:
             return None
         return self.lengths[row]
 
     def counted(self) -> list[int]:
-        """Give all lengths that are known."""
+        """Return all known lengths."""
         return [length for length in self.lengths if length != NOT_COUNTED]
 
     def rows_with(self, codes: Sequence[str]) -> array[int]:
-        """Give the rows in which any of some codes was found, in order; they do not change."""
+        """Return the rows with any of some codes, in order, as a copy."""
         if len(codes) == 1:
             return self.codes.get(codes[0], array("I"))[:]
         return array("I", sorted({row for code in codes for row in self.codes.get(code, ())}))
 
     def progress(self, dataset: Dataset) -> str:
-        """Say how far checking is, in a few words."""
+        """Describe the progress in a few words."""
         if self.complete:
             return f"{pluralize(len(self.warned), 'row')} with findings"
         share = f" of {dataset.n_rows:,}" if dataset.complete else ""
@@ -98,22 +98,22 @@ class Checks(Controller):
     def __init__(
         self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
     ) -> None:
-        """Take the conversation, for how it is rendered, and what shows what was found."""
+        """Create the controller with the conversation and a function that shows findings."""
         super().__init__(screen)
         self._chat, self._show = chat, show
         self.scan: Scan | None = None
-        """What was found, None if nobody asked for it."""
+        """The findings, or None if checking was not requested."""
 
     def _meaning(self) -> tuple[Tokenizer, ChatTemplate | JinjaTemplate, int]:
         return self.session.tokenizer, self._chat.template, self._chat.max_tokens
 
     @property
     def is_outdated(self) -> bool:
-        """Whether what was found is of another template, tokenizer or length."""
+        """True if the findings are of another template, tokenizer or length."""
         return self.scan is not None and self.scan.meaning != self._meaning()
 
     def start(self, dataset: Dataset) -> Scan:
-        """Check all rows in the background, unless that is done or under way."""
+        """Check all rows in the background, unless this is done or running."""
         if self.scan is not None and not self.is_outdated and not self.scan.stopped:
             return self.scan
         self.forget()
@@ -162,16 +162,16 @@ class Checks(Controller):
             self._show()
 
     def stop(self) -> bool:
-        """Stop checking; what was found stays. Tell whether anything was being checked."""
+        """Stop checking and keep the findings; return whether a check was running."""
         if self.scan is None or not self.scan.running:
             return False
         self.scan.stopped = True
-        self.say("Checking has stopped. What was found so far stays.")
+        self.say("Checking stopped. The findings so far remain.")
         self._show()
         return True
 
     def forget(self) -> None:
-        """Stop checking, and forget what was found."""
+        """Stop checking and discard the findings."""
         if self.scan is not None:
             self.scan.stopped = True
         self.scan = None

@@ -56,7 +56,7 @@ from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
 
 
 class ChatScreen(TokvizScreen):
-    """See which tokens of a conversation a model learns from, and why."""
+    """Screen for the tokens of a conversation that a model learns from, with reasons."""
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#message-editor"
@@ -76,8 +76,11 @@ class ChatScreen(TokvizScreen):
     GESTURES = (
         Gesture("Click a text", "Edits it, with the cursor where you clicked."),
         Gesture("Click a role", "Lets you choose another one. ↑ ↓ ✕ move and delete the message."),
-        Gesture("Click + user", "Adds a message at the end; the one whose turn it is comes first."),
-        Gesture("Click a token", "Says why it is learned or not. Twice: goes to its message."),
+        Gesture("Click + user", "Adds a message at the end; the next role comes first."),
+        Gesture(
+            "Click a token",
+            "Explains why it is in the loss or masked. Double-click: goes to its message.",
+        ),
         RIGHT_CLICK,
         Gesture("Click a finding", "Goes to its message and its token."),
         Gesture("Click a row", "Shows that conversation of the dataset."),
@@ -139,7 +142,7 @@ class ChatScreen(TokvizScreen):
         self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
 
     def started(self) -> None:
-        """Begin with the sample, now that there is a size to lay it out in."""
+        """Show the sample once the size of the screen is known."""
         self.left.show("conversation")
         self.chat.begin(sample_conversation())
         self._show_state()
@@ -164,13 +167,13 @@ class ChatScreen(TokvizScreen):
             case ShowConversation(conversation, template=template):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
-                if template:  # it comes from a session file
+                if template:  # from a session file
                     self.chat.mark_saved(conversation)
                 if template in TEMPLATES:
                     self.chat.change(template=template)
 
     def saved(self) -> dict[str, Any]:
-        """Give the conversation, unless it is the sample, or a row that cannot be read."""
+        """Return the conversation, unless it is the sample or an unreadable row."""
         chat = self.chat
         if chat.is_sample or editing.raw_index(chat.conversation) is not None:
             return {}
@@ -183,7 +186,7 @@ class ChatScreen(TokvizScreen):
         self.rendered.refresh()
 
     def _asked_why(self) -> Asked | str:
-        """Mean what is selected in a message, else the token that is explained."""
+        """Return the selection in a message, or else the explained token."""
         editor = self.messages.editor
         if editor.has_focus and not editor.selection.is_empty:
             return asked_in(editor)
@@ -236,7 +239,7 @@ class ChatScreen(TokvizScreen):
             return ""
         hint = ""
         if editing.raw_index(self.chat.conversation) is not None:
-            hint = " Edit its text: once it can be read, it becomes the conversation."
+            hint = " Correct its text to turn it into a conversation."
         elif isinstance(problem, ConversationError) and problem.part_index is not None:
             hint = " “Join the parts” in the command palette makes the message one text."
         return failure_message("✗ No tokens", problem) + hint
@@ -301,7 +304,7 @@ class ChatScreen(TokvizScreen):
         self.left.show("conversation")
 
     def action_show_list(self, shown: str) -> None:
-        """Show the rows or the lengths, also where their tab is clicked once more."""
+        """Show the rows or the lengths, even if their tab is clicked again."""
         if self.left.shown != shown:
             (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
 

@@ -1,4 +1,4 @@
-"""The conversation at hand, for the parts of the Chat screen, and undo for all that changes it."""
+"""The current conversation of the Chat screen, with undo."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LEFT_KEPT = 16
 
 
 class Origin(NamedTuple):
-    """Where a conversation comes from.
+    """Source of a conversation.
 
     Attributes:
-        path: The file, None for one that has not been saved.
-        row: Its row in the file, from 0; None where the file is one conversation.
+        path: The file, or None if it was not saved.
+        row: Its row in the file, from 0; None if the file is a single conversation.
     """
 
     path: Path | None = None
@@ -37,14 +37,14 @@ class Origin(NamedTuple):
 
 
 class State(NamedTuple):
-    """What undo brings back.
+    """A state that undo restores.
 
     Attributes:
         conversation: The conversation.
         template: The name of the template.
-        origin: Where the conversation comes from.
-        place: The part that was edited, None in an empty conversation.
-        location: The line and column of the cursor in it.
+        origin: Source of the conversation.
+        place: The edited part, or None in an empty conversation.
+        location: Line and column of the cursor.
     """
 
     conversation: Conversation
@@ -73,26 +73,26 @@ class History(UndoHistory[State]):
 
 
 class ConversationAtHand:
-    """The conversation with its changes, and how it is to be rendered.
+    """The edited conversation and its rendering options.
 
     Attributes:
-        history: The conversation, and what undo brings back.
-        messages: Shows the conversation, and edits one part of it.
-        jinja: The Jinja templates that were opened, by name.
-        max_tokens: Where a rendering is cut off.
-        file_states: How files were when they were read or written last.
-        unreadable: A row that cannot be read, as it is in the file, and why it cannot.
+        history: The conversation with its undo states.
+        messages: Shows the conversation and edits one part of it.
+        jinja: Opened Jinja templates by name.
+        max_tokens: Maximum number of tokens of a rendering.
+        file_states: State of files when they were last read or written.
+        unreadable: Text of an unreadable row and the reason.
     """
 
     def __init__(
         self, messages: MessageList, show: Callable[[], object], say: Callable[[str], object]
     ) -> None:
-        """Begin with an empty one.
+        """Create an empty conversation.
 
         Args:
             messages: Shows the conversation.
-            show: Shows the present state in every part of the screen.
-            say: Shows the user a sentence.
+            show: Shows the current state in every part of the screen.
+            say: Shows a message.
         """
         self.messages = messages
         self._show, self._say = show, say
@@ -103,9 +103,9 @@ class ConversationAtHand:
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
         self._sample: Conversation | None = None
-        """What it began with, as long as nobody has typed in its place."""
+        """The sample, until the user replaces it."""
         self._left: tuple[State, ...] = ()
-        """What others took the place of before it was saved, the last first; undo leads to it."""
+        """Unsaved conversations that were replaced, the last one first; undo can reach them."""
 
     @property
     def state(self) -> State:
@@ -119,7 +119,7 @@ class ConversationAtHand:
 
     @property
     def place(self) -> PartPlace | None:
-        """The part that is edited."""
+        """The edited part."""
         return self.messages.place
 
     @property
@@ -129,19 +129,19 @@ class ConversationAtHand:
 
     @property
     def modified(self) -> bool:
-        """Whether the conversation is to be found nowhere else."""
+        """True if the conversation is not saved anywhere."""
         return all(self.conversation is not known for known in self._saved)
 
     @property
     def unsaved(self) -> list[State]:
-        """What would be lost at the end: this conversation, and those that were here before."""
+        """Unsaved work: this conversation, and earlier ones."""
         left = [it for it in self._left if not self.history.is_ahead(it.conversation)]
         return [self.state, *left] if self.modified else left
 
     def mark_saved(self, conversation: Conversation) -> None:
-        """Note that a conversation can be had from a file, or is none to be missed.
+        """Mark a conversation as saved or expendable.
 
-        Those before it are known too, so that undo finds them unchanged.
+        Earlier ones are also marked, so that undo finds them unchanged.
         """
         self._saved = (conversation, *self._saved[: _SAVED_KEPT - 1])
         self._left = tuple(it for it in self._left if it.conversation is not conversation)
@@ -149,7 +149,7 @@ class ConversationAtHand:
     # -- changes
 
     def begin(self, conversation: Conversation) -> None:
-        """Begin with a conversation that nobody would miss; there is nothing to undo."""
+        """Start with an expendable conversation, without undo."""
         self.mark_saved(conversation)
         self._sample = conversation
         place = editing.place_in(conversation, None)
@@ -157,18 +157,18 @@ class ConversationAtHand:
 
     @property
     def is_sample(self) -> bool:
-        """Whether it is the sample, untouched."""
+        """True if it is the unchanged sample."""
         return self.conversation is self._sample
 
     def make_room(self) -> bool:
-        """Let what is typed where the sample begins take its place; undo brings it back."""
+        """Replace the sample by text typed at its start; undo restores it."""
         if self.is_sample and self.place == PartPlace(0):
             self._sample = None
             self.load(editing.EMPTY, Origin())
         return False
 
     def prepare(self, conversation: Conversation) -> None:
-        """Do what is long about showing another conversation. For any thread."""
+        """Do the slow part of showing another conversation; thread-safe."""
         place = editing.place_in(conversation, None)
         if place is not None:
             self.messages.editor.prepare(editing.text_at(conversation, place))
@@ -182,13 +182,13 @@ class ConversationAtHand:
         instead: bool = False,
         is_there: bool = True,
     ) -> None:
-        """Show another conversation instead of this one; undo brings this one back.
+        """Show another conversation; undo restores the current one.
 
         Args:
             conversation: The conversation.
-            origin: Where it comes from.
-            instead: Whether undo passes over the present one, which was only looked at.
-            is_there: Whether it is in the file it comes from.
+            origin: Its source.
+            instead: True if undo skips the current one, which was only viewed.
+            is_there: True if it equals the content of its file.
         """
         left = self.state if self.modified else None
         if left is not None:
@@ -211,15 +211,15 @@ class ConversationAtHand:
         location: tuple[int, int] = (0, 0),
         instead: bool = False,
     ) -> None:
-        """Make a change that undo takes back, and show it everywhere.
+        """Make an undoable change and show it.
 
         Args:
-            conversation: The new conversation, None for the same.
-            place: The part to edit, None for the same.
-            template: The name of the new template, None for the same.
-            origin: Where the new conversation comes from, None for the same.
-            location: The line and column of the cursor in another part.
-            instead: Whether undo goes back to what was before the present state.
+            conversation: The new conversation, or None to keep it.
+            place: The part to edit, or None to keep it.
+            template: The name of the new template, or None to keep it.
+            origin: Source of the new conversation, or None to keep it.
+            location: Line and column of the cursor in another part.
+            instead: True to replace the current state in the undo history.
         """
         old = self.remember_cursor()
         if conversation is None:
@@ -235,7 +235,7 @@ class ConversationAtHand:
         self._show()
 
     def take_typed(self) -> bool:
-        """Take over what was typed; False if that is what the part holds already."""
+        """Apply typed text; return False if the part already has this text."""
         place, text, old = self.place, self.messages.editor.live.text, self.state
         if place is None or text == editing.text_at(old.conversation, place):
             return False
@@ -246,34 +246,34 @@ class ConversationAtHand:
         return True
 
     def _record(self, state: State, **how: Any) -> None:
-        # What was taken back is given up, and what is changed again is left no more.
+        # The redo states are discarded, and a changed state counts as edited.
         self._left = tuple(it for it in self._left if not self.history.is_ahead(it.conversation))
         self.history.record(state, **how)
 
     def repair(self) -> None:
-        """Let a row that could not be read become the conversation, once its text is one."""
+        """Turn a repaired row into a conversation once its text is valid."""
         index = editing.raw_index(self.conversation)
         if index is None:
             return
         with contextlib.suppress(ConversationError):
-            # Undo goes back to a text that is none: this one is the conversation.
+            # Undo would restore the invalid text; this is the conversation.
             self.change(editing.repaired(self.conversation, index), PartPlace(index), instead=True)
             self._say("This repaired the row. Ctrl+Z goes back to its text.")
 
     def remember_cursor(self) -> State:
-        """Note where the cursor is, so that undo comes back to it, and give the state."""
+        """Store the cursor location for undo, and return the state."""
         self.history.move(self.place, self.messages.editor.cursor_location)
         return self.state
 
     def step_back(self) -> None:
-        """Take back the last change."""
+        """Undo the last change."""
         if not self.history.undo():
             self._say("There is nothing to undo.")
         else:
             self._show()
 
     def step_forward(self) -> None:
-        """Do again what was taken back."""
+        """Redo the last undone change."""
         if not self.history.redo():
             self._say("There is nothing to redo.")
         else:

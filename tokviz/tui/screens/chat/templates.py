@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokviz.tui.tasks import Task
 
 _FILE = "file…"
-"""What stands before a path among the names of templates."""
+"""Prefix of a path among template names."""
 _FILE_HELP = (
     "A chat_template.jinja, or a tokenizer_config.json with a chat_template. It runs in a sandbox, "
     "in a process of its own."
@@ -28,12 +28,12 @@ _MOST_TOKENS = 10_000_000
 
 
 class Templates(Controller):
-    """What a conversation is rendered with."""
+    """The template of a conversation."""
 
     def __init__(
         self, screen: TokvizScreen, chat: ConversationAtHand, render: Callable[[], object]
     ) -> None:
-        """Take the conversation, and what renders it anew."""
+        """Create the controller with the conversation and a function that renders it again."""
         super().__init__(screen)
         self._chat, self._render = chat, render
 
@@ -77,7 +77,7 @@ class Templates(Controller):
 
     @action("Open a Jinja template…", section="Rendering")
     def open_template(self, path: str = "") -> None:
-        """Choose a chat_template.jinja, a tokenizer_config.json, or a folder that holds one."""
+        """Choose a chat_template.jinja, a tokenizer_config.json, or a folder with one of them."""
         from tokviz.chat.template_files import read_template
         from tokviz.tui.dialogs.open_file import OpenFileDialog
 
@@ -106,7 +106,7 @@ class Templates(Controller):
         self.in_thread("template", read, self._use)
 
     def _use(self, template: JinjaTemplate) -> None:
-        # Most are called the same, so the name of the folder tells them apart.
+        # Most have the same name, so the folder name distinguishes them.
         jinja = self._chat.jinja
         known = jinja.get(template.name)
         name = template.name if known is None or known.title == template.title else template.title
@@ -122,17 +122,17 @@ class Templates(Controller):
         for template in self._chat.jinja.values():
             template.close()
 
-    @action("Cut off after so many tokens…", section="Rendering")
+    @action("Maximum number of tokens…", section="Rendering")
     def set_max_tokens(self) -> None:
-        """Where a rendering ends: the context size of the training."""
+        """Truncate the rendering at the context size of the training."""
 
         def given(number: int) -> None:
             self._chat.max_tokens = number
             self._render()
 
         dialog = AskDialog(
-            "Cut off after so many tokens",
-            "The context size of the training: nothing after it is learned.",
+            "Maximum number of tokens",
+            "The context size of the training: later tokens are not in the loss.",
             _number,
             value=str(self._chat.max_tokens),
             placeholder="2048",

@@ -28,35 +28,37 @@ from tokviz.tui.widgets.spans import Role, Row, Span, ToFinding, flow, words_of
 from tokviz.tui.widgets.view_switcher import Turn, Turns
 
 VIEWS = (
-    Kind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
-    Kind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
+    Kind(
+        "tokens", "Tokens", "The text of every token, with those in the loss filled and underlined."
+    ),
+    Kind("ids", "IDs", "The token ids, with those in the loss filled and underlined.", ("alt+i",)),
     Kind("mask", "Mask", "Every token with its mask and its reason.", ("alt+m",)),
     Kind(
         "targets",
         "Targets",
-        "What each position predicts, and which predictions are learned.",
+        "What each position predicts, and which predictions are in the loss.",
     ),
-    Kind("roles", "Roles", "How many tokens each role has, and how many are learned."),
-    Kind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),
+    Kind("roles", "Roles", "The number of tokens of each role, and of those in the loss."),
+    Kind("findings", "Findings", "Problems of the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
 
 _WHY_ROWS = 6
-"""Rows in which all there is to say of a token fits."""
+"""Number of rows for the description of a token."""
 
 
 class ChatViews(Container):
-    """Shows a rendering. Only the view in sight is kept up to date.
+    """Views of a rendering. Only the visible view is updated.
 
     Attributes:
-        rendering: The tokens, None for none.
-        pin: The token that is explained.
+        rendering: The tokens, or None.
+        pin: The explained token.
         turns: The views.
         findings: The view that lists findings.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing to show."""
+        """Create empty views."""
         super().__init__(id="side")
         self.rendering: Rendering | None = None
         self.pin: int | None = None
@@ -92,7 +94,7 @@ class ChatViews(Container):
         return MaskRows(palette_of(self.app), listed, self._reason, id=f"view-{listed}")
 
     def compose(self) -> ComposeResult:
-        """Yield the views, of which one is in sight."""
+        """Yield the views, one of which is visible."""
         yield self._said_line
         yield self.turns
         yield self.why
@@ -108,7 +110,7 @@ class ChatViews(Container):
         place = f"{message + 1} " if message >= 0 else ""
         return place + reason_words(self.rendering, index)
 
-    # -- which view
+    # -- the current view
 
     @property
     def current(self) -> Widget | None:
@@ -121,16 +123,16 @@ class ChatViews(Container):
         self._view_changed()
 
     def step(self, by: int) -> None:
-        """Show the view so many tabs further on, in a circle."""
+        """Show the view a number of tabs further, wrapping around."""
         self.turns.step(by)
         self._view_changed()
 
     def _view_changed(self) -> None:
-        # The list says it too, in its own words.
+        # The list also shows it, in other words.
         self.set_class(self.turns.shown == "findings", "-findings")
         self._sync()
 
-    # -- what is shown
+    # -- content
 
     def show(
         self,
@@ -145,12 +147,12 @@ class ChatViews(Container):
         """Show other tokens.
 
         Args:
-            rendering: The tokens, None for none.
+            rendering: The tokens, or None.
             roles: The role of each message.
             counts: The counts of the rendering.
-            problem: Why there are no tokens of the present conversation, empty if there are.
-            waiting: What is done to make them, empty if there is nothing to wait for.
-            findings: What was found in the conversation.
+            problem: Reason why there are no tokens, or "".
+            waiting: Description of the running work, or "".
+            findings: Findings of the conversation.
             pin: The token to explain.
         """
         self.rendering, self._roles, self._counts = rendering, roles, counts
@@ -173,7 +175,7 @@ class ChatViews(Container):
                 view.show(self.rendering, pin=self.pin)
             view.set_pin(self.pin)
         elif view is self.findings:
-            # A problem is a finding too, which comes a moment later.
+            # A problem is also a finding, which arrives a moment later.
             problem, waiting = self._said
             rows = partial(finding_rows, self._findings, "Checking…" if problem else waiting)
             is_other, self._listed = self._findings is not self._listed, self._findings
@@ -190,7 +192,7 @@ class ChatViews(Container):
         self._sync()
 
     def set_pin(self, index: int | None, *, scroll: bool = False) -> None:
-        """Explain a token, unless it was chosen among others and there is none such any more."""
+        """Explain a token, unless it no longer exists."""
         self.pin = known_pin(index, self.rendering)
         if isinstance(self.current, MaskView):
             self.current.set_pin(self.pin, scroll=scroll)
@@ -209,7 +211,7 @@ class ChatViews(Container):
             return
         self._explained = explained
         why = why_content(self.rendering, self.pin, self._roles, width, brief=brief)
-        # Its height is given, so no layout is needed.
+        # Its height is fixed, so no layout is needed.
         self.why.update(why, layout=False)
 
 
@@ -221,16 +223,16 @@ _SIGNS: dict[str, tuple[str, Role]] = {
 
 
 def finding_rows(findings: Sequence[Finding], waiting: str, width: int) -> list[Row]:
-    """Draw findings, each of which leads to where it is.
+    """Draw findings as links to their places.
 
     Args:
-        findings: What was found.
-        waiting: What is to be waited for before there can be any, empty for nothing.
+        findings: The findings.
+        waiting: Description of the work to wait for, or "".
         width: Columns of a row.
     """
     if not findings:
         sign = Span("… ", "dim") if waiting else Span("✓ ", "good")
-        return flow(words_of(waiting or "Nothing was found."), width, (sign,))
+        return flow(words_of(waiting or "No findings."), width, (sign,))
     rows: list[Row] = []
     for number, finding in enumerate(findings):
         sign, go = Span(*_SIGNS[finding.severity]), ToFinding(number)

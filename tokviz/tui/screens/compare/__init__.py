@@ -1,4 +1,4 @@
-"""The Compare screen: the text in several tokenizers, where they disagree, and why."""
+"""Compare screen: the text in several tokenizers, and the causes of disagreements."""
 
 from tokviz.tui.screens.compare.screen import CompareScreen
 

@@ -35,7 +35,7 @@ class Table(Controller):
         self._counted_for = -1
         self._models: tuple[ModelPrice, ...] = ()
 
-    # -- which tokenizers
+    # -- tokenizers
 
     @action("Add a tokenizer…", "a", "ctrl+o", section="Tokenizers", footer="add",
             words=f"compare versus diff {TOKENIZER_WORDS}")  # fmt: skip

@@ -60,7 +60,7 @@ class Reports(Controller):
         self._order, self._backwards = 0, False
 
     def show(self) -> None:
-        """Show the report once it is measured; other tokenizers are measured anew."""
+        """Show the report once it is measured; measure again for other tokenizers."""
         tokenizers = self._loaded()
         if tokenizers != self._measured_for:
             self._measured_for, self._report = tokenizers, None

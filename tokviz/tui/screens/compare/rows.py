@@ -150,7 +150,7 @@ def card_rows(told: Told, which: str, width: int) -> list[Row]:
 
 
 def _safe(sentence: Sequence[str | bytes]) -> Iterator[str | bytes]:
-    # Names of tokenizers and patterns come from files.
+    # Names of tokenizers and patterns are untrusted: they come from files.
     return (safe(part) if isinstance(part, str) else part for part in sentence)
 
 

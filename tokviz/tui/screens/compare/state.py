@@ -18,7 +18,7 @@ class CompareState:
     """The compared tokenizers in order. Number 0 is the current one with the current text."""
 
     def __init__(self, session: Session) -> None:
-        """Take the session."""
+        """Create the state of a session."""
         self.session = session
         self.others = session.others
         self.base = 0

@@ -138,8 +138,8 @@ def difference_rows(
     heads = (f"only {names[0]}", "both", f"only {names[1]}")
     counts = len(found.only_in_a), len(found.in_a), len(found.only_in_b)
     n_other = len(found.under_other_ids)
-    ids = Group("under the same id", 0, len(found.in_a) - n_other, 0)
-    other_ids = Group("under other ids", 0, n_other, 0)
+    ids = Group("with the same id", 0, len(found.in_a) - n_other, 0)
+    other_ids = Group("with other ids", 0, n_other, 0)
     yield from _grid("", [Group("tokens", *counts), ids, other_ids], heads, width)
     yield ()
     scripts = _grid("Script", found.by_script, heads, width)
@@ -160,7 +160,7 @@ def difference_rows(
         yield from flow(_tokens(index, rows, links and index is a), width)
     if n_other:
         yield ()
-        yield (Span(fit("Under other ids", width), "heading"),)
+        yield (Span(fit("With other ids", width), "heading"),)
         yield from flow(_moved(found, links), width)
 
 

@@ -37,7 +37,7 @@ _MOST_LABEL = 32
 _NUMBER = 9
 
 NOTHING = (
-    "Compare this training or vocabulary with another one, or with a file of merges: CS336's, "
+    "Compare this training or vocabulary with another one, or with a merge file: CS336's, "
     "GPT-2's merges.txt, a tokenizer.json or tiktoken's ranks."
 )
 
@@ -139,7 +139,7 @@ def _parting(diff: MergesDiff, letter: str, width: int) -> Iterator[Row]:
     )
     yield from flow(
         (
-            (Span(f"A and {letter} part at merge", "heading"),),
+            (Span(f"A and {letter} differ first at merge", "heading"),),
             (Span(f"{found.k:,}", "link", go), Span(",")),
             *words_of(f"{equal}.", "dim"),
         ),
@@ -152,7 +152,7 @@ def _parting(diff: MergesDiff, letter: str, width: int) -> Iterator[Row]:
 def _effect_rows(effect: boundaries.Comparison, width: int) -> Iterator[Row]:
     n_a, n_b = effect.counts
     n_places = len(effect.spans)
-    places = "they are the same" if not n_places else f"they differ in {n_places:,} places"
+    places = "they are equal" if not n_places else f"they differ in {n_places:,} places"
     if n_places == 1:
         places = "they differ in one place"
     yield from flow(

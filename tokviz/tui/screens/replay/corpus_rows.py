@@ -109,7 +109,7 @@ def corpus_rows(
         return rows
     if is_whole:
         return rows + _listed(frame.pre_tokens, position, frame.pair, token, width, lit)
-    rows += flow(words_of("The first different pre-tokens of the corpus", "label"), width)
+    rows += flow(words_of("The first distinct pre-tokens of the corpus", "label"), width)
     words: list[Word] = []
     for pre_token in frame.pre_tokens:
         words += chips(pre_token, position, frame.pair, token, lit)

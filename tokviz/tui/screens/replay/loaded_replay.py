@@ -117,7 +117,7 @@ def corpus_compression(replay: Replay) -> Curve:
     title = "Bytes per token"
     n_bytes = replay.n_bytes
     if not replay.has_counts or n_bytes is None:
-        return Curve(title, empty_text="No corpus is known.")
+        return Curve(title, empty_text="The corpus is unknown.")
 
     def count(k: int) -> int:
         return (replay.step(k).n_tokens_after or 1) if k else n_bytes

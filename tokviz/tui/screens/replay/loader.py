@@ -116,7 +116,7 @@ class Opening(Controller):
     def _stopped(self, source: Source) -> None:
         stopped = f"Stopped opening {source.name}."
         if self._state.opened is None:
-            self._show_message(f"{stopped}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{stopped}\n\nPress Ctrl+O to choose a replay.")
         else:
             self.say(stopped)
         self.screen.show_title()
@@ -137,7 +137,7 @@ class Opening(Controller):
             f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: ")
         )
         if self._state.opened is None:
-            self._show_message(f"{text}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{text}\n\nPress Ctrl+O to choose a replay.")
         else:
             self.say(text, "error")
         self.screen.show_title()

@@ -42,7 +42,7 @@ from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.workspace.session import ReplayRequest, Request
 
 _LESSON_KEYS = (
-    " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
+    " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ next[/] · "
     "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]Shift+F9 other lessons[/] "
 )
 _LESSON_ROWS, _LESSON_LINES = 5, 24

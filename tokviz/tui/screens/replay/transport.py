@@ -233,7 +233,7 @@ class Transport(Controller):
         self._state.player.faster(by)
         self.show()
 
-    # -- where to
+    # -- navigation
 
     def show_position(self, position: Position) -> None:
         """Show another frame."""

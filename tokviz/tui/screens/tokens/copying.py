@@ -24,7 +24,7 @@ class CopyTokens(Controller):
     """Copy the selection, or everything if nothing is selected."""
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
-        """Take the text."""
+        """Create the controller of the text."""
         super().__init__(screen)
         self._text = text
 
@@ -69,7 +69,7 @@ class CopyTokens(Controller):
     ) -> None:
         """Render token ids in a thread, then copy what came of them."""
         if not self._text.live.complete:
-            self.say("Not all tokens are known yet. Try again when the count is done.")
+            self.say("Not all tokens are encoded yet. Try again when the count is complete.")
             return
         first, stop = self._token_range()
         ids = self._text.live.ids()[first:stop]

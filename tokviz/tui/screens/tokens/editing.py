@@ -54,9 +54,9 @@ class Reading(Controller):
         names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
         self._choice.use(neighbour(names, self._choice.coming, step))
 
-    @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
+    @action("Special tokens: recognized or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:
-        """Read text such as <|endoftext|> as one special token, or as ordinary text."""
+        """Encode text such as <|endoftext|> as one special token, or as ordinary text."""
         live = self._text.live
         tokenizer = self.session.tokenizer
         parsed = not pending_or(self._asked, live.parse_specials)
@@ -78,7 +78,7 @@ class Reading(Controller):
         editor.show_invisibles = not editor.show_invisibles
         self.session.change_settings(show_invisibles=editor.show_invisibles)
 
-    @action("Wrap long lines or not", "alt+z", f"{LEADER} z", section="View", words="settings")
+    @action("Wrap long lines", "alt+z", f"{LEADER} z", section="View", words="settings")
     def toggle_wrap(self) -> None:
         """Break long lines at the right edge, or scroll sideways."""
         editor = self._text.editor

@@ -129,12 +129,12 @@ class Finding(Controller):
 
     @action("Next occurrence of the token", "f3", section="Find")
     def next_occurrence(self) -> None:
-        """Jump to the next place where this token occurs."""
+        """Jump to the next occurrence of this token."""
         self._occurrence(1)
 
     @action("Previous occurrence of the token", f"{LEADER} b", "shift+f3", section="Find")
     def previous_occurrence(self) -> None:
-        """Jump to the previous place where this token occurs."""
+        """Jump to the previous occurrence of this token."""
         self._occurrence(-1)
 
     def _occurrence(self, step: int) -> None:

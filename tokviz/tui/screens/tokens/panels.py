@@ -30,7 +30,7 @@ class ExplainsSelection(Protocol):
     """A panel that explains the selected characters."""
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
-        """Take the selected characters, None if nothing is selected."""
+        """Set the selected characters, or None."""
         ...
 
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
     from tokviz.tui.widgets.splits.view import PreTokenClicked
 
-_SAMPLE = "sample: type or paste, and your text takes its place"
+_SAMPLE = "sample: type or paste to replace it"
 
 COLLECTED_AFTER = 5_000, 10, 100
 """Thresholds of the garbage collector. A full collection takes as long as two frames, so the app

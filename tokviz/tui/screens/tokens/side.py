@@ -95,7 +95,7 @@ class Side(Controller):
     def _picked(self, message: TokenPicked) -> None:
         self._text.editor.go_to_token(message.index)
 
-    # -- which panel
+    # -- the current panel
 
     @action_each(PANELS, "{} panel", call="show_panel", section="Panels")
     def show_panel(self, panel_id: str) -> None:

@@ -126,7 +126,9 @@ class SplitLab(Controller):
             text = json.dumps(pre_tokenizer(pattern), ensure_ascii=False, indent=2)
             self.copy(text, "the pattern as a pre-tokenizer")
             if pattern.guarded and not means_the_same(pattern.regex):
-                self.say("Hugging Face's regex engine may read this regex differently.", "warning")
+                self.say(
+                    "Hugging Face's regex engine may interpret this regex differently.", "warning"
+                )
 
         self._copy(copy)
 

@@ -30,7 +30,7 @@ class TextAtHand:
         self.refresh = refresh
 
     def load(self, text: str, path: Path | None) -> None:
-        """Show another text instead of this one; its undo history begins anew."""
+        """Show another text with a new undo history."""
         self.editor.load_text(text)
         self.session.edits, self.session.version = 0, self.editor.history.version
         self.session.mark_replaced(path)

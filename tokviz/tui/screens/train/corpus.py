@@ -16,7 +16,7 @@ class Corpus(Controller):
     """Add files, folders and typed text to the corpus, or clear it."""
 
     def __init__(self, screen: TokvizScreen, state: TrainState, form: TrainForm) -> None:
-        """Take the form."""
+        """Create the controller of the form."""
         super().__init__(screen)
         self.state, self._form = state, form
 
@@ -38,11 +38,11 @@ class Corpus(Controller):
         )
         self.ask(dialog, lambda path: self._form.add_sources([str(path)]))
 
-    @action("Type a text to learn from", section="Corpus", when=during("form"))
+    @action("Type a text to train on", section="Corpus", when=during("form"))
     def type_corpus(self) -> None:
         """Type a text to train on. A line of words is enough to see how BPE learns."""
         note = "It is saved as a file and added to the corpus."
-        dialog = AskDialog("Text to learn from", note, str, placeholder="low low lower", verb="add")
+        dialog = AskDialog("Text to train on", note, str, placeholder="low low lower", verb="add")
         self.ask(dialog, self._keep)
 
     def _keep(self, text: str) -> None:
@@ -55,7 +55,7 @@ class Corpus(Controller):
             lambda path: self._form.add_sources([path]),
         )
 
-    @action("Empty the corpus", section="Corpus", when=during("form"))
+    @action("Clear the corpus", section="Corpus", when=during("form"))
     def clear_corpus(self) -> None:
         """Remove every file and folder from the list. The files themselves stay."""
         self._form.clear_corpus()

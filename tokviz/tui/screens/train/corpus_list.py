@@ -39,7 +39,7 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
         """Posted after the user removed an entry."""
 
         def __init__(self, entry: CorpusEntry) -> None:
-            """Take the entry."""
+            """Create the message with the entry."""
             super().__init__()
             self.entry = entry
 

@@ -75,7 +75,7 @@ class Preset(NamedTuple):
 PRESETS = {
     preset.name: preset
     for preset in (
-        Preset("nanochat", "as karpathy/nanochat trains: digits in twos, nine special tokens",
+        Preset("nanochat", "as in karpathy/nanochat: at most two digits, nine special tokens",
                65_536, "nanochat", "smallest_id", SPECIAL_TOKENS),
         Preset("CS336", "for assignment 1 of Stanford CS336, on TinyStories",
                10_000, "gpt2", "lexicographic", ("<|endoftext|>",)),
@@ -96,7 +96,7 @@ class SourceField(Field):
         """Posted after a paste of several lines with one path each."""
 
         def __init__(self, lines: list[str]) -> None:
-            """Take the lines."""
+            """Create the message with the lines."""
             super().__init__()
             self.lines = lines
 

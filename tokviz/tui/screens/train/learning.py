@@ -99,7 +99,7 @@ def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
 
 
 def phases_content(learning: Learning, width: int) -> Content:
-    """Draw a bar for every phase, and the numbers below."""
+    """Draw a bar for every phase, with the numbers below."""
     shown = [p for p in _PHASES if p in learning.phases or p in _MEASURED]
     lines = [_phase_line(learning, phase, width) for phase in shown]
     lines.append(Content(""))

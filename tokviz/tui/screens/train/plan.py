@@ -67,11 +67,11 @@ class FormValues:
         vocab_size: The size of the vocabulary.
         pattern: The name of a split pattern, or `CUSTOM`.
         regex: The regex for `CUSTOM`.
-        specials: Special tokens between white space.
+        specials: Special tokens, separated by white space.
         special_ids: The position of the ids of special tokens; see `TrainSettings`.
         tie_break: The name of a tie-breaking rule.
         delimiter: The text between two documents.
-        field: The field of JSON lines, and the column of tables, that holds the text.
+        field: The field of JSON lines, or column of tables, with the text.
         min_count: The lowest count at which a pair is merged.
         max_chars: The most characters of everything, empty for all.
         max_doc_chars: The most characters of a document, empty for all.
@@ -150,7 +150,7 @@ class RegexVerdict(NamedTuple):
 
 
 def judge(regex: str) -> RegexVerdict:
-    """Try a regex, which may take seconds: for a thread."""
+    """Try a regex, which may take seconds, so call this in a thread."""
     if not regex:
         return RegexVerdict("Type the regex to split by.")
     if regex in SPLIT_PATTERNS or len(regex) > _MOST_REGEX_CHARS:
@@ -162,7 +162,7 @@ def judge(regex: str) -> RegexVerdict:
             return RegexVerdict(note=sentence(gap))
         longest = max(end - start for start, end in split(pattern, _SENTENCE).spans())
     except PatternError as error:
-        return RegexVerdict(f"The regex does not work: {error.trouble}.")
+        return RegexVerdict(f"The regex is invalid: {error.trouble}.")
     return RegexVerdict(repeats=longest <= _LONGEST_WORD)
 
 
@@ -288,7 +288,7 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     size = parse_count(values.vocab_size)
     needed = N_BYTES + len(set(specials))
     if size is None:
-        found.append("The vocabulary size is not a whole number.")
+        found.append("The vocabulary size must be a whole number.")
     elif size < needed:
         and_specials = f" and {pluralize(len(set(specials)), 'special token')}" if specials else ""
         those = f"256 bytes{and_specials}"
@@ -301,13 +301,13 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
 def _cap_problems(values: FormValues) -> list[str]:
     found = []
     for text, what in [
-        (values.max_chars, "The limit of characters"),
-        (values.max_doc_chars, "The limit for a document"),
+        (values.max_chars, "The maximum number of characters"),
+        (values.max_doc_chars, "The maximum length of a document"),
     ]:
         if text.strip() and not parse_count(text):
-            found.append(f"{what} is not a whole number above 0. Leave it empty for no limit.")
+            found.append(f"{what} must be a whole number above 0. Leave it empty for no limit.")
     if not parse_count(values.min_count):
-        found.append("The lowest count of a merge is not a whole number above 0.")
+        found.append("The minimum count of a merge must be a whole number above 0.")
     return found
 
 

@@ -38,7 +38,7 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         size = size_label(summary.held_out.n_bytes)
-        text = f"Bytes per token on {size} it has not seen"
+        text = f"Bytes per token on {size} of unseen text"
         if summary.is_comparing:
             text = f"Comparing on {size} of unseen text… Esc skips"
         lines += [Content(""), Content(text).stylize("$text-muted")]
@@ -65,7 +65,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
     if summary.peak_memory_bytes is not None:
         facts.append(("Memory", f"{size_label(summary.peak_memory_bytes)} at most"))
     if summary.n_invalid:
-        facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, learned as they are"))
+        facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, kept unchanged"))
     if summary.longest_token:
         ending = f"  {pluralize(len(summary.longest_token), 'byte')}"
         shown = fit(token_label(summary.longest_token), max(8, width - _LABEL - len(ending)))

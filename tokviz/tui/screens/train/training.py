@@ -46,7 +46,7 @@ class Training(Controller):
         side: Side,
         result: Result,
     ) -> None:
-        """Take the form, the views, and the controller that shows the result."""
+        """Create the controller with the form, the views, and the controller of the result."""
         super().__init__(screen)
         self.state, self._form, self._side, self._result = state, form, side, result
         self._client: TrainClient | None = None
@@ -287,9 +287,9 @@ class Training(Controller):
             self.say("The dashboard needs workers, and the package bokeh.")
 
     def _end_question(self, title: str, about: str) -> None:
-        """Replace the open question by a notice, so that Enter reaches nothing below it.
+        """Replace the open question by a notice, so that Enter does not reach a widget below it.
 
-        If work waits for the training to end, such as quitting, the question closes instead.
+        If work such as quitting waits for the training to end, close the question instead.
         """
         question = self._question
         if question is not None and question is self.app.screen:

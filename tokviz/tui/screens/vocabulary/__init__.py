@@ -1,4 +1,4 @@
-"""The Vocabulary screen: search and browse the tokens of the tokenizer at hand."""
+"""Vocabulary screen: search and browse the tokens of the current tokenizer."""
 
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
 

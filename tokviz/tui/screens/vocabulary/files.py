@@ -15,7 +15,7 @@ class Files(Controller):
     """Export of the list, and saving of the tokenizer."""
 
     def __init__(self, screen: TokvizScreen, searching: Searching) -> None:
-        """Take what was found."""
+        """Create the controller with the search results."""
         super().__init__(screen)
         self._searching = searching
 

@@ -1,4 +1,4 @@
-"""The pages but that of a token: the overview, the search language, what was checked."""
+"""Pages other than a token's: overview, search help, checks."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def syntax_rows(width: int) -> list[Row]:
 
 
 def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
-    """Show where a tokenizer comes from, what was checked and what was found.
+    """Draw the source of a tokenizer, its checks and its problems.
 
     Args:
         tok: The tokenizer.
-        report: What was noticed; None while it is being checked.
+        report: The report; None while it is being checked.
         width: Columns of a row.
     """
     rows: list[Row] = flow([(Span(short_name(tok.name), "heading"),)], width)
@@ -47,7 +47,7 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
     rows.append(())
     if report is None:
         return [*rows, (Span("Checking…", "dim"),)]
-    # What is checked at load and once more here may be found twice.
+    # A check at load and here may report the same problem twice.
     findings = list(dict.fromkeys(report.findings))
     for finding in findings[:_FINDINGS_SHOWN]:
         rows += _finding_rows(finding, width)
@@ -55,7 +55,7 @@ def check_rows(tok: Tokenizer, report: Report | None, width: int) -> list[Row]:
         rest = f"… {len(findings) - _FINDINGS_SHOWN:,} more"
         rows.append((Span(rest, "dim"),))
     if not findings:
-        rows.append((Span("Nothing wrong was found.", "heading"),))
+        rows.append((Span("No problems found.", "heading"),))
     if report.checks:
         rows += [(), (Span("Checked", "heading"),)]
         for check in dict.fromkeys(report.checks):
@@ -87,12 +87,12 @@ def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
     """Draw both histograms.
 
     Args:
-        selection: What the query found.
-        query: What was typed, for the marks of what is filtered by now.
+        selection: The search results.
+        query: The query, to mark the active filters.
         width: Columns of a row.
     """
     if not any(count.n_tokens for count in selection.lengths):
-        nothing = "No token fits, so there is nothing to count. Esc shows all tokens again."
+        nothing = "No token matches. Esc shows all tokens again."
         return list(flow(words_of(nothing, "dim"), width))
     rows: list[Row] = [(Span("Length in bytes", "heading"),)]
     lengths = [(length_value(count), count.n_tokens) for count in selection.lengths]

@@ -1,4 +1,4 @@
-"""The pages at the side: what they show, and going from one to the other."""
+"""Side pages of the Vocabulary screen and navigation between them."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ PAGES = (
     Kind(
         "overview",
         "Overview",
-        "How the tokens found spread over lengths and scripts. Each row is a filter.",
+        "The matching tokens by length and script. Each row is a filter.",
     ),
-    Kind("token", "Token", "The marked token's page.", ("alt+t",)),
+    Kind("token", "Token", "The page of the selected token.", ("alt+t",)),
     Kind(
         "check",
         "Check",
-        "Where the tokenizer comes from, what was checked, and what is wrong with it.",
+        "Source of the tokenizer, checks, and problems.",
         ("alt+e",),
     ),
-    Kind("syntax", "Search help", "What can be typed into the search field.", (SYNTAX_KEY,)),
+    Kind("syntax", "Search help", "The search language.", (SYNTAX_KEY,)),
 )
 """Every page, in the order of the tabs."""
 
@@ -60,16 +60,16 @@ _FEWEST_COLUMNS = 16
 
 
 class Pages(Controller):
-    """Shows the overview, the marked token, what was checked, and what can be typed.
+    """Show the overview, the selected token, the checks, and the search help.
 
-    All pages share one list of rows. A terminal that is large enough shows the token's page beside
-    another one.
+    All pages share one list of rows. A large terminal shows the page of the token beside another
+    one.
     """
 
     def __init__(
         self, screen: TokvizScreen, searching: Searching, field: SearchField, table: TokenTable
     ) -> None:
-        """Take what was found, and where a token is marked."""
+        """Create the controller with the search results and the list of tokens."""
         super().__init__(screen)
         self._searching, self._field, self._table = searching, field, table
         self.rows = LinkRows(id="page")
@@ -78,14 +78,14 @@ class Pages(Controller):
         self.beside = LinkRows(id="beside")
         self.beside.border_title = " Token "
         self._found: dict[str, tuple[tuple[object, ...], Any]] = {}
-        """What threads find out: by its kind, what it is about, and what it is; None until then."""
+        """Results of threads by kind: their subject and value, None until available."""
         self._trail: tuple[int, ...] = ()
-        """The tokens gone to from page to page since one was marked in the list, by id."""
+        """Ids of the tokens visited since one was selected in the list."""
         self._marked_id: int | None = None
         self._wanted_id: int | None = None
         """A token to show once the vocabulary is read."""
 
-    # -- which page
+    # -- the current page
 
     @action_each(PAGES, "{} panel", call="show_page", section="Panels")
     def show_page(self, page_id: str) -> None:
@@ -126,7 +126,7 @@ class Pages(Controller):
         self._show_beside(from_top=True)
 
     def show_found(self) -> None:
-        """Show how what was found spreads, or the token that was asked for before."""
+        """Show the overview of the results, or the token that was requested before."""
         wanted, self._wanted_id = self._wanted_id, None
         if wanted is not None:
             self.find(wanted)
@@ -167,16 +167,16 @@ class Pages(Controller):
 
     @property
     def shown_id(self) -> int | None:
-        """The id of the token whose page is shown: the one gone to last, else the marked one.
+        """The id of the token on the page: the last visited one, or else the selected one.
 
-        None while that is one of another tokenizer, of which the screen has yet to hear.
+        None if it belongs to another tokenizer that the screen does not show yet.
         """
         if self._searching.tokenizer is not self.session.tokenizer:
             return None
         return self._trail[-1] if self._trail else self._table.token_id
 
     def go_to(self, token_id: int) -> None:
-        """Show the page of a token; the list stays as it is."""
+        """Show the page of a token; the list is not changed."""
         if token_id != self.shown_id:
             self._go((*self._trail, token_id))
 
@@ -185,7 +185,7 @@ class Pages(Controller):
         self._go(self._trail[:-1])
 
     def find(self, token_id: int) -> None:
-        """Mark a token and show its page, also if the list does not hold it."""
+        """Select a token and show its page, even if it is not in the list."""
         searching = self._searching
         if searching.index is None or searching.selection is None:
             self._wanted_id = token_id
@@ -205,7 +205,7 @@ class Pages(Controller):
         token_id = self.shown_id
         row = None if token_id is None else index.row_of(token_id)
         if row is None or token_id is None:
-            return flow(words_of("No token is marked.", "dim"), width)
+            return flow(words_of("No token is selected.", "dim"), width)
         children = self._children_of(index, row)
         n_uses, places = self.session.live.occurrences(token_id, PLACES_LISTED)
         token_bytes = index.tokenizer.token_bytes
@@ -222,7 +222,7 @@ class Pages(Controller):
         return [*self._way_back(index, width), *page_rows(page, width)]
 
     def _way_back(self, index: VocabularyIndex, width: int) -> list[Row]:
-        """Give a link to the token that was shown before, if this one was gone to from there."""
+        """Return a link to the previous token, if this one was visited from there."""
         if not self._trail:
             return []
         before = self._trail[-2] if len(self._trail) > 1 else self._table.token_id
@@ -235,7 +235,7 @@ class Pages(Controller):
     def _once(
         self, kind: str, about: tuple[object, ...], find: Callable[[Task], T | None]
     ) -> T | None:
-        """Give what a thread finds out about something; None until then, when it is shown."""
+        """Return the result of a thread, or None until it is available and shown."""
         known, found = self._found.get(kind, ((), None))
         if known == about:
             return cast("T | None", found)
@@ -250,7 +250,7 @@ class Pages(Controller):
         return None
 
     def _children_of(self, index: VocabularyIndex, row: int) -> Children | None:
-        """Give what a token is merged into."""
+        """Return the tokens that a token is merged into."""
 
         def find(task: Task) -> Children:
             from tokviz.explain.relations import children_of
@@ -260,7 +260,7 @@ class Pages(Controller):
         return self._once("children", (index, row), find)
 
     def _origin(self, tokenizer: Tokenizer, token_id: int) -> str:
-        """Say which files paid for a token of a training."""
+        """Describe the files that a token of a training came from."""
         number, place = tokenizer.merge_number(token_id), run_of(tokenizer)
         if number is None or not place:
             return ""
@@ -273,7 +273,7 @@ class Pages(Controller):
         return "" if tell is None else tell(number)
 
     def _report(self, tokenizer: Tokenizer) -> Report | None:
-        """Check the tokenizer thoroughly; until then give what was noticed when it was loaded."""
+        """Check the tokenizer; until this is done, return the report of loading it."""
 
         def check(task: Task) -> Report:
             from tokviz.formats import examine
@@ -281,7 +281,7 @@ class Pages(Controller):
             try:
                 return examine.check(tokenizer)
             except TokvizError as error:
-                problem = f"the check could not be made: {error}"
+                problem = f"the check failed: {error}"
                 return Report(tokenizer.name, (FileFinding("error", "check", "", problem),))
 
         return self._once("check", (tokenizer,), check) or tokenizer.load_report

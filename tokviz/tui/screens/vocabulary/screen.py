@@ -1,4 +1,4 @@
-"""The Vocabulary screen: search field, list of tokens, and pages about what is found."""
+"""Vocabulary screen: search field, list of tokens, and pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tokviz.tui.widgets.status_line import duration
 from tokviz.workspace.session import Request, ShowToken
 
 SLICE_SECONDS = 0.1
-"""How soon the encoding of a text that is not counted any more ends."""
+"""Seconds between checks whether counting a text was canceled."""
 
 _ORDER_WORDS: dict[Order, str] = {
     "id": "by id",
@@ -48,7 +48,7 @@ _ORDER_WORDS: dict[Order, str] = {
 
 
 class VocabularyScreen(TokvizScreen):
-    """Search and browse the tokens of the tokenizer at hand."""
+    """Search and browse the tokens of the current tokenizer."""
 
     SCREEN_ID = "vocabulary"
     CSS_PATH = "screen.tcss"
@@ -115,7 +115,7 @@ class VocabularyScreen(TokvizScreen):
         self.pages.side.show("overview")
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up what has become of the tokenizer and the text on the Tokens screen."""
+        """Update to the tokenizer and text of the Tokens screen."""
         self.searching.read(self.session.tokenizer)
         self._count_uses()
 
@@ -126,7 +126,7 @@ class VocabularyScreen(TokvizScreen):
         self._count_uses()
 
     def text_changed(self) -> None:
-        """Count the uses of tokens anew."""
+        """Count the uses of tokens again."""
         self._count_uses()
 
     def _count_uses(self) -> None:
@@ -160,10 +160,10 @@ class VocabularyScreen(TokvizScreen):
 
         tokenizer, token_id = self.session.tokenizer, self.pages.shown_id
         if token_id is None:
-            return "No token is marked."
+            return "No token is selected."
         return tokenizer, bytes_place(tokenizer.token_bytes(token_id), token_id)
 
-    # -- what is found
+    # -- results
 
     def _show_begun(self) -> None:
         """Show that another vocabulary is being read."""
@@ -174,7 +174,7 @@ class VocabularyScreen(TokvizScreen):
         self.pages.begin()
 
     def _show_found(self) -> None:
-        """Show what a search found."""
+        """Show the results of a search."""
         searching = self.searching
         selection, query = searching.selection, searching.query
         assert selection is not None
@@ -197,7 +197,7 @@ class VocabularyScreen(TokvizScreen):
         self.pages.show_found()
 
     def _show_nothing(self, sentence: str) -> None:
-        """Show why there is no token in the list, if there is none."""
+        """Show why the list is empty, if it is."""
         _tell(self._nothing, sentence)
         self.set_class(bool(sentence), "-empty")
 
@@ -245,7 +245,7 @@ class VocabularyScreen(TokvizScreen):
     @on(events.Click, "#query")
     @on(Input.Changed, "#query")
     def _show_list(self) -> None:
-        """Show the list again, where there is room for it or for a page only."""
+        """Show the list again if only the list or a page fits."""
         self.remove_class("-reading")
 
     # -- the lines and the room
@@ -288,6 +288,6 @@ def _nothing_found(searching: Searching) -> str:
         sentence += f" For the token with this id, type #{typed.strip()}."
     if "is:unreachable" in typed and index is not None and index.unreachable is None:
         if index.tokenizer.remote:
-            return "It is not known which tokens can be reached: another library encodes them."
-        return "Every token is being tried. One moment."
+            return "Reachable tokens are unknown, because another library encodes."
+        return "Trying every token…"
     return f"{sentence} Esc shows all tokens again." if searching.query.terms else sentence

@@ -1,6 +1,6 @@
-"""The vocabulary, read and searched in threads: only the newest question counts.
+"""The vocabulary, read and searched in threads; only the latest query counts.
 
-What is searched for and in which order says the search field, the filters below it, the columns.
+The search field, the filters below it and the columns define query and order.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _GREATEST_FIRST: tuple[Order, ...] = ("length", "characters", "uses")
-"""Who sorts by a number of something looks for the greatest."""
+"""Orders that start with the greatest value."""
 
 
 class Searching(Controller):
-    """Holds the vocabulary, what is asked of it, and what was found.
+    """The vocabulary, the query, and the results.
 
     Attributes:
-        tokenizer: Whose vocabulary it is, None before the first.
+        tokenizer: The tokenizer, None before the first one.
         index: The vocabulary, None while it is being read.
-        selection: What the last search found, None before it.
-        query: What that search was for.
-        typed: What is to be searched for, as typed.
-        order: What the tokens are sorted by.
-        descending: Whether the greatest comes first.
-        uses: How often the text at hand holds each token, by id.
+        selection: Results of the last search, None before it.
+        query: Query of that search.
+        typed: The query as typed.
+        order: Sort key of the tokens.
+        descending: True if the greatest comes first.
+        uses: Count of each token in the current text, by id.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Searching(Controller):
         begun: Callable[[], object],
         found: Callable[[], object],
     ) -> None:
-        """Take what to call when another vocabulary is being read, and after every search."""
+        """Create the controller with callbacks for a new vocabulary and for new results."""
         super().__init__(screen)
         self._begun, self._found = begun, found
         self.tokenizer: Tokenizer | None = None
@@ -69,7 +69,7 @@ class Searching(Controller):
         self._searcher: Searcher | None = None
 
     def read(self, tokenizer: Tokenizer) -> None:
-        """Read another tokenizer's vocabulary; there is nothing to search until it is there."""
+        """Read another tokenizer's vocabulary; searches wait until it is available."""
         if tokenizer is self.tokenizer:
             return
         self.tokenizer = tokenizer
@@ -98,13 +98,13 @@ class Searching(Controller):
             self.in_thread("index", try_all, take)
 
     def sort(self, order: Order, descending: bool | None = None) -> None:
-        """Sort by something else, by default in the direction that is asked for more often."""
+        """Change the sort key, by default in its usual direction."""
         self.order = order
         self.descending = order in _GREATEST_FIRST if descending is None else descending
         self.search()
 
     def search(self) -> None:
-        """Find what is typed."""
+        """Search for the typed query."""
         searcher, query = self._searcher, parse_query(self.typed)
         if searcher is None:
             return
@@ -124,7 +124,7 @@ class Searching(Controller):
                 self._found()
 
         if searcher.is_quick(query, self.order):
-            # A letter, and what it finds, come in one frame.
+            # Draw a letter and its results in one frame.
             self.screen.workers.cancel_group(self.screen, "search")
             take(find())
         else:
@@ -132,7 +132,7 @@ class Searching(Controller):
 
     @property
     def n_found(self) -> int:
-        """How many tokens the last search found."""
+        """Number of tokens that the last search found."""
         return 0 if self.selection is None else len(self.selection.rows)
 
 
@@ -154,11 +154,11 @@ HELP = "screen.show_page('syntax')"
 
 
 _MORE = BarItem((Span("…", "key"),), HELP, weight=2)
-"""Stands for the filters that there is no room for: the search help tells them all."""
+"""Replaces the filters that do not fit; the search help lists all of them."""
 
 
 class SearchField(Field):
-    """The search field. It tells of a paste, which may be the path of a tokenizer."""
+    """The search field. It reports a paste, which may be the path of a tokenizer."""
 
     KEEPS_SPACES = True
     """They are searched for too."""
@@ -170,7 +170,7 @@ class SearchField(Field):
     ]
 
     async def action_home_or_first(self) -> None:
-        """Go to the beginning of the field; from there, to the first token."""
+        """Go to the start of the field, and from there to the first token."""
         await self._go_or(self.action_home, "screen.edge(-1)", at_edge=self.cursor_at_start)
 
     async def action_end_or_last(self) -> None:
@@ -189,12 +189,12 @@ class SearchField(Field):
         self.post_message(Pasted(event.text, self.value))
 
     def take_back(self, pasted: Pasted) -> None:
-        """Undo a paste, if nothing was typed since."""
+        """Undo a paste, unless something was typed since."""
         if self.value == pasted.version:
             self.action_undo()
 
     def fit(self, columns: int) -> None:
-        """Say what can be typed, in the words that there is room for."""
+        """Describe the search language as far as there is room."""
         fits = columns > len(_PLACEHOLDER) + _HOW + 4
         self.placeholder = _PLACEHOLDER if fits else _SHORT_PLACEHOLDER
 
@@ -203,14 +203,14 @@ class Filtering(Controller):
     """Searches while something is typed, puts filters into the field, changes the order."""
 
     def __init__(self, screen: TokvizScreen, searching: Searching, field: SearchField) -> None:
-        """Take what searches, and the field."""
+        """Create the controller with the search and its field."""
         super().__init__(screen)
         self._searching, self._field = searching, field
         self.bar = Bar(id="filters")
         self.how = Bar(id="how")
         self.how.show([BarItem((Span(short_key(SYNTAX_KEY), "key"), Span(" search help")), HELP)])
 
-        # At once, and not with the message that the field sends: the letter and what it finds come
+        # Immediately, not with the message of the field: the letter and its results are drawn
         # in one frame.
         screen.watch(field, "value", self._typed, init=False)
 
@@ -223,7 +223,7 @@ class Filtering(Controller):
 
     @property
     def flags(self) -> set[str]:
-        """The properties that are asked for by now, such as "special"."""
+        """The properties in the query, such as "special"."""
         words = split_words(self._searching.typed)
         return {word.value for word in words if word.name == "is" and not word.negated}
 
@@ -256,12 +256,12 @@ class Filtering(Controller):
 
     @action("Only partial characters, or all", section="Search")
     def only_partial(self) -> None:
-        """Show only tokens that hold a part of a character."""
+        """Show only tokens that contain part of a character."""
         self.toggle("is", "partial")
 
     @action("Only unreachable tokens, or all", section="Search")
     def only_unreachable(self) -> None:
-        """Show only tokens that encoding their own bytes does not give."""
+        """Show only tokens that encoding their own bytes does not produce."""
         self.toggle("is", "unreachable")
 
     def show(self) -> None:
@@ -298,7 +298,7 @@ class Filtering(Controller):
 
     @action("Reverse the order", "f8", section="Order", footer="reverse")
     def reverse_order(self) -> None:
-        """Begin with the greatest, or with the smallest."""
+        """Sort in descending or ascending order."""
         self._searching.sort(self._searching.order, not self._searching.descending)
 
     @action("Longest tokens first", section="Order")

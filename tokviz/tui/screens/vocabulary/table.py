@@ -1,4 +1,4 @@
-"""The list of tokens: hundreds of thousands of rows, of which only those in view are drawn."""
+"""List of tokens: hundreds of thousands of rows, of which only the visible ones are drawn."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TITLES: dict[ColumnName, str] = {
     "kind": "script",
     "uses": "in text",
 }
-# What is left out first when room is scarce.
+# Columns in the order in which they are dropped if there is little room.
 _LEAST_WORTH_FIRST: tuple[ColumnName, ...] = ("hex", "merge", "uses", "chars", "kind", "bytes")
 
 
@@ -62,12 +62,12 @@ class Column(NamedTuple):
 
     @property
     def order(self) -> Order | None:
-        """What a click on its head sorts by, None if it cannot be sorted by."""
+        """Sort key for a click on its head, or None."""
         return _ORDER_OF.get(self.name)
 
     @property
     def is_number(self) -> bool:
-        """Whether it stands at the right edge."""
+        """True if it is right-aligned."""
         return self.name in ("id", "bytes", "chars", "merge", "uses")
 
 
@@ -111,7 +111,7 @@ def _total(names: list[ColumnName], widths: dict[ColumnName, int]) -> int:
 
 
 def head_text(column: Column, order: Order, descending: bool) -> str:
-    """Give the head of a column, with a mark if the list is sorted by it."""
+    """Return the head of a column, with a mark if the list is sorted by it."""
     mark = ("▼" if descending else "▲") if column.order == order else ""
     title = fit(_TITLES[column.name], column.width - len(mark)) + mark
     return title.rjust(column.width) if column.is_number else title.ljust(column.width)
@@ -119,7 +119,7 @@ def head_text(column: Column, order: Order, descending: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """What the list shows of one token."""
+    """The columns of one token."""
 
     id: int
     token: bytes
@@ -132,7 +132,7 @@ class TokenRow:
     uses: int
 
     def cell(self, column: Column) -> str:
-        """Give what stands in a column, as wide as it; only the token's may be shorter."""
+        """Return the content of a column, padded to its width except for the token's."""
         width = column.width
         match column.name:
             case "token":
@@ -155,14 +155,14 @@ class TokenRow:
 
     @property
     def kind(self) -> str:
-        """What is most worth knowing: that it is special, out of reach, or its script."""
+        """Most important property: special, unreachable, or its script."""
         if self.special:
             return "special"
         return "unreachable" if self.unreachable else self.script
 
 
 def token_row(index: VocabularyIndex, row: int, uses: int) -> TokenRow:
-    """Look up what the list shows of a token."""
+    """Return the columns of a token."""
     token_id = int(index.ids[row])
     merge = index.tokenizer.merge_number(token_id)
     return TokenRow(
@@ -189,17 +189,17 @@ class TableHead(Static):
         """The user clicked the head of a column."""
 
         def __init__(self, order: Order) -> None:
-            """Take what to sort by."""
+            """Create the message with a sort key."""
             super().__init__()
             self.order = order
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty list."""
         super().__init__()
         self.auto_links = False
 
     def show(self, columns: Sequence[Column], order: Order, descending: bool) -> None:
-        """Show the names of columns, and which of them the list is sorted by."""
+        """Show the names of columns, with the sort key marked."""
         self.update(head_content(columns, order, descending), layout=False)
 
     def action_sort(self, order: Order) -> None:
@@ -235,7 +235,7 @@ class TokenTable(RowList[int]):
     """
 
     def __init__(self, palette: TokenPalette, head: TableHead, *, id: str) -> None:
-        """Take how special tokens look, and the head, which is as wide as the list."""
+        """Create the list with the style of special tokens and its head."""
         super().__init__(self._cells, id=id)
         self._palette = palette
         self._head = head
@@ -256,15 +256,15 @@ class TokenTable(RowList[int]):
         uses: Mapping[int, int] | None = None,
         keep: bool = False,
     ) -> None:
-        """Show other tokens, the first one highlighted.
+        """Show other tokens, with the first one highlighted.
 
         Args:
-            index: The vocabulary, None while there is none.
+            index: The vocabulary, or None.
             rows: The tokens in order, as rows of the index.
-            order: What they are sorted by.
-            descending: Whether the greatest comes first.
-            uses: How often the text at hand holds each token, by id.
-            keep: Whether the highlighted token stays highlighted if it is still there.
+            order: Sort key.
+            descending: True if the greatest comes first.
+            uses: Count of each token in the current text, by id.
+            keep: True to keep the highlighted token if it is still in the list.
         """
         token_id = self.token_id if keep and index is self._index else None
         if index is not self._index:
@@ -278,7 +278,7 @@ class TokenTable(RowList[int]):
             self.post_message(self.Highlighted())
 
     def show_uses(self, uses: Mapping[int, int]) -> None:
-        """Show how often the text at hand holds each token, by id."""
+        """Show the count of each token in the current text, by id."""
         if uses != self._uses:
             self._uses = uses
             self.refresh()
@@ -290,7 +290,7 @@ class TokenTable(RowList[int]):
 
     @property
     def token_id(self) -> int | None:
-        """The highlighted token's id, None if there is no token."""
+        """The id of the highlighted token, or None."""
         row = self.row
         return None if row is None or self._index is None else int(self._index.ids[row])
 
@@ -304,7 +304,7 @@ class TokenTable(RowList[int]):
         return int(places[0]) if len(places) else None
 
     def highlight_id(self, token_id: int) -> bool:
-        """Highlight a token, given by id; say whether it is in the list."""
+        """Highlight a token by id; return whether it is in the list."""
         place = self._place_of(token_id)
         if place is not None:
             self.highlighted = place
@@ -341,9 +341,9 @@ class TokenTable(RowList[int]):
 
 
 def _digits(index: VocabularyIndex | None) -> tuple[int, int]:
-    """Return the digits of the greatest id and merge number.
+    """Return the number of digits of the greatest id and merge number.
 
-    The second is 0 for a vocabulary of ranks, which are ids: the order of ids is that of merges.
+    The second is 0 for a rank vocabulary, whose ids are in the order of its merges.
     """
     if index is None or not len(index):
         return 1, 1

@@ -1,4 +1,4 @@
-"""What is done with the token that is marked, or whose page is shown."""
+"""Actions on the selected token, or on the token of the current page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TokenActions(Controller):
     """Going to its page, to the text that uses it, and copying it."""
 
     def __init__(self, screen: TokvizScreen, pages: Pages) -> None:
-        """Take what shows a token's page."""
+        """Create the controller with the pages."""
         super().__init__(screen)
         self._pages = pages
 
@@ -30,16 +30,16 @@ class TokenActions(Controller):
     @on(Input.Submitted, "#query")
     @action("Show the token's page", "enter", section="Tokens", footer="token", bound=False)
     def open_token(self) -> None:
-        """Everything about the marked token: bytes, merges, what it is merged into, your text."""
+        """Show the selected token: bytes, merges, the tokens it is merged into, your text."""
         if self._pages.beside.display:
             self._pages.beside.focus()
         else:
             self._pages.show_page("token")
             self._pages.rows.focus()
 
-    @action("Back to the token before", "backspace", section="Tokens", bound=False)
+    @action("Back to the previous token", "backspace", section="Tokens", bound=False)
     def token_before(self) -> None:
-        """After going from one token's page to another: show the one that you came from."""
+        """Go back to the page of the previous token."""
         self._pages.go_back()
 
     @action("Go to the token in the text", "f3", section="Tokens", footer="in text")

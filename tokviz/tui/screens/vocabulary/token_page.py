@@ -1,4 +1,4 @@
-"""The page of one token: what it is, what made it, what it makes, where the text uses it."""
+"""Page of one token: its merges, the tokens made from it, and its places in the text."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _CHILDREN_SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
-    """What the page tells.
+    """Content of the page.
 
     Attributes:
-        entry: What the vocabulary knows about the token.
+        entry: The vocabulary's entry of the token.
         script: The script of its letters.
-        unreachable: Whether encoding never gives it, None while that is not known.
-        n_uses: How often the text at hand holds it.
-        places: The first of its indexes among the text's tokens.
-        children: Tokens that a merge makes from it, with their ids; None while they are sought.
-        all_children: Whether these are all.
-        origin: Which files of a training paid for it; empty if it is no training or not yet known.
+        unreachable: True if encoding never produces it, None while unknown.
+        n_uses: Its count in the current text.
+        places: Its first indexes among the tokens of the text.
+        children: Tokens that a merge makes from it, with their ids; None while they are searched.
+        all_children: True if these are all.
+        origin: The files of a training that it came from; "" if unknown or not a training.
     """
 
     entry: Entry

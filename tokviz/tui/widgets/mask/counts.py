@@ -165,7 +165,7 @@ def roles_rows(
     cut = len(rendering) - rendering.n_kept
     notes = [MASK_SOURCES[rendering.mask_source]]
     if cut:
-        notes.append(f"{cut:,} more tokens are cut off after {rendering.max_tokens:,}.")
+        notes.append(f"{cut:,} more tokens are truncated after {rendering.max_tokens:,}.")
     if rendering.virtual_specials:
         notes.append(virtual_sentence(rendering))
     notes += rendering.notes
