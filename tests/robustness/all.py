@@ -4,11 +4,11 @@
     python tests/robustness/all.py 5 lossless.py leaks.py
     python tests/robustness/all.py short
 
-Each gets so many minutes: it is begun again, with another seed, until they are over. A bench is a
-program whose docstring says how it is run; a run here does a tenth of that, one of `short` a
-hundredth, and only once. What it prints stays on the screen. The last lines are a table: each
-figure of each bench's last run beside what it must be, and how many runs found something. The exit
-code is 1 if one of them did. README.md says how long each takes whole.
+Each program runs for this number of minutes: it is repeated, with another seed, until the time is
+over. Its docstring contains its command line; a run here is a tenth of that, with `short` a
+hundredth, and only one run. All output stays on the screen. The last lines are a table with the
+figures of each program's last run, their limits, and the number of runs that found a fault. The
+exit code is 1 if there was one. README.md lists the duration of complete runs.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python tests/robustness/cancel.py 200
 
-Every kind in turn: a training, a library's tokenizer that is loaded, a regex and a template that
-never end (each in a child process, until that is gone or free again), and in an app on a terminal,
-from the key on, the check of a dataset and a replay that plays. Prints the 99th percentile.
+Every kind in turn: a training, loading a library's tokenizer, an endless regex and an endless
+template (each in a child process, until that has ended or is free again), and in an app on a
+terminal, from the key press, the check of a dataset and a playing replay. Prints the 99th
+percentile.
 """
 
 from __future__ import annotations

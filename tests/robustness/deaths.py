@@ -1,11 +1,11 @@
-"""When tokviz dies, the terminal is restored and no process keeps running.
+"""The terminal is restored and no process keeps running when tokviz dies.
 
     python tests/robustness/deaths.py
     python tests/robustness/deaths.py --only SIGKILL
 
-Every death in every state, each with a tokviz of its own. Prints what went wrong, and how many died
-well: the terminal restored, the right exit code, no process left behind. The state is what the app
-is in the middle of when it dies.
+Tries every death in every state, each with a new tokviz. Prints the faults, and the number of
+correct deaths: terminal restored, expected exit code, no process left. The state is the app's
+activity when it dies.
 """
 
 from __future__ import annotations

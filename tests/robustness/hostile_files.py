@@ -4,10 +4,10 @@
     python tests/robustness/hostile_files.py "bomb"       # those with this word in their name
     python tests/robustness/hostile_files.py --echo       # and how long keys wait meanwhile
 
-Each is read by a process of its own, which stands for the app: it must live, must not grow by more
-than four times the file (and `SLACK_MB`), and none of its children may take more than their budget.
-With `--echo` each is opened in an app on a terminal instead, where a letter is typed every 20 ms
-until that is over, and then Ctrl+Q: they must be answered within `MOST_ECHO_MS`, as without a file.
+Each file is read by a new process in place of the app: it must survive, must not grow by more than
+four times the file (and `SLACK_MB`), and none of its children may exceed its budget. With `--echo`,
+each file is opened in an app on a terminal instead, where a letter is typed every 20 ms until it is
+read, and then Ctrl+Q: each must be answered within `MOST_ECHO_MS`, as without a file.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python tests/robustness/hostile_input.py --rounds 10
     python tests/robustness/hostile_input.py --only "random bytes" --seed 7
 
-The app runs on a pseudo-terminal: with bytes that no keyboard sends, with a standard input and an
-environment that are no use, on a terminal that stalls and on a slow one. Every time it must live,
-rest when nothing comes, end by Ctrl+Q (and `y`, where something is unsaved) with code 0, and leave
-the terminal as it was. The figures at the end are faults, starts and the slowest end.
+The app runs on a pseudo-terminal: with bytes that no keyboard sends, with a broken standard input
+and environment, on a terminal that stalls and on a slow one. Every time it must survive, be idle
+without input, end after Ctrl+Q (and `y` for unsaved work) with code 0, and restore the terminal.
+The figures at the end are faults, starts and the slowest end.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python tests/robustness/inside.py FOLDER [arguments of tokviz]
 
-Lines that are written to the pipe `FOLDER/wishes` are done in order, and each is then a line in
-`FOLDER/done`: a condition is waited for, a deed is done.
+Each line that is written to the pipe `FOLDER/wishes` is a condition to wait for or an action to
+perform, in order; afterwards it is added to `FOLDER/done`.
 """
 
 from __future__ import annotations

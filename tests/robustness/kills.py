@@ -3,10 +3,10 @@
     python tests/robustness/kills.py 500
     python tests/robustness/kills.py 1 --seed 7 --number 12
 
-Every kill has a tokviz of its own, which types, saves, trains, writes settings, or is there twice.
-What was typed is either in the file or offered by the next one. The second command does one kill
-again. Without a number it fills the disk instead: each file is written with room for some of its
-bytes only, and with homes that cannot be written.
+Every kill uses a new tokviz that types, saves, trains, writes settings, or runs twice. The typed
+text must be in the file or offered by the next tokviz. The second command repeats one kill. Without
+a number, the program fills the disk instead: each file is written with space for only some of its
+bytes, and with home folders that cannot be written.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Typist:
 
 
 def autosaves(home: Path) -> list[RecoverableText]:
-    """Take what was left behind."""
+    """Recover the text."""
     return RecoveryJournal(home / "state" / "tokviz").recoverable_texts()
 
 
@@ -253,7 +253,7 @@ def kill(seed: int, number: int) -> Outcome:
         return outcome
 
 
-# -- no room
+# -- full disks
 
 
 class Writer(NamedTuple):
@@ -261,8 +261,8 @@ class Writer(NamedTuple):
 
     Attributes:
         name: Its name.
-        write: Writes into a folder, for the first or the second time; gives a sentence or raises an
-            error of ours if that failed.
+        write: Writes into a folder, for the first or the second time; returns a message or raises
+            one of tokviz's errors on failure.
     """
 
     name: str

@@ -3,12 +3,12 @@
     python tests/robustness/leaks.py --minutes 30
     python tests/robustness/leaks.py --seed 7 --payload 12
 
-Every payload (`payloads.py`) goes to every place where text comes in: names of files, texts,
-tokens, special tokens, patterns, roles, errors, the environment, pastes, corpora, names of
-trainings. With each of them every command of the command line runs on a terminal, and every action
-of every screen of the app is done, with a paste and Enter in what it opens. What the terminal
-receives is searched.
-Without `--minutes` all payloads are tried once. The figures at the end are leaks and crashes.
+Every payload (`payloads.py`) is placed wherever tokviz accepts text: names of files, texts, tokens,
+special tokens, patterns, roles, errors, the environment, pastes, corpora, names of trainings. With
+each payload, every command runs on a terminal, and every action of every screen of the app is
+performed, with a paste and Enter in the dialogs that it opens. The output to the terminal is
+searched. Without `--minutes`, each payload is tried once. The figures at the end are leaks and
+crashes.
 """
 
 from __future__ import annotations

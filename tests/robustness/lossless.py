@@ -3,10 +3,10 @@
     python tests/robustness/lossless.py 1000000
     python tests/robustness/lossless.py 100 --seed 7 --round 12
 
-A round is a tokenizer, a text and some edits. Every state of the text is a check: its tokens give
-back its bytes, tokens and pre-tokens tile it, and the document that was edited holds the same text,
-tokens and places as one that is tokenized anew. The figures are faults and checks; a fault is told
-with its round, which the second command does again.
+A round is a tokenizer, a text and some edits. Every state of the text is checked: its tokens
+decode to its bytes, tokens and pre-tokens cover it, and the edited document has the same text,
+tokens and positions as a new one. The figures are faults and checks; a fault is printed with its
+round, which the second command repeats.
 """
 
 from __future__ import annotations

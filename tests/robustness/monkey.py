@@ -4,19 +4,19 @@
     python tests/robustness/monkey.py 300 --seed 7 --run 12
     python tests/robustness/monkey.py 50000 --day
 
-Every run is an app of its own. A crash is printed with its seed, its run and the last actions: the
-second command does that run again. A screen that is to be drawn anew, and sleeps until it hears of
-something else, counts as one. The figures at the end are crashes and the slowest answer (until the
-app and its screen have dealt with what came).
+Every run uses a new app. A crash is printed with its seed, its run and the last actions; the second
+command repeats the run. A screen with a pending redraw that waits for other events counts as a
+crash. The figures at the end are crashes and the slowest answer (until the app and its screen have
+handled all events).
 
-A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
-done, the monkey comes home: dialogs are closed, trainings given up, text and conversation are empty
-and have nothing to undo, and every screen shows gpt2, and nothing beside it, in 80x24 cells. There
-garbage is looked for, as in a long pause, and the memory of the process is noted; and how much of
-it Python itself keeps free for later. How much the rest grew from the second quarter of the day to
-the last is the drift: by then every screen has been shown, every tokenizer read, and most caches,
-all of which have a bound, are full. What Python keeps free is what once was needed together: it
-goes up by a step of some 50 MB, whenever that comes, while what is alive is not changed.
+A day is one app for all actions, which ends only with a crash. After each number of actions of a
+run, the monkey goes home: dialogs are closed, trainings canceled, text and conversation are empty
+without undo history, and every screen shows only gpt2 in 80x24 cells. There the garbage collector
+runs, as in a long pause, and the memory of the process is measured, without the memory that Python
+keeps free. The drift is the growth from the second quarter of the day to the last: by this time
+every screen has been shown, every tokenizer read, and most caches, which are bounded, are full. The
+memory that Python keeps free corresponds to an earlier peak: it grows in steps of some 50 MB at
+arbitrary times, while the memory in use is constant.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python tests/robustness/newest_textual.py
 
-It makes an environment of its own. `tests/tui/test_textual_private.py` names the private part that
-a release has moved. This is no step of `.ci/run`, which must not fail for what others release.
+It creates a new environment. `tests/tui/test_textual_private.py` names the private API that a
+release has moved. This is not a step of `.ci/run`, which must not fail because of a new release.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     pip install s3fs 'moto[server]'
     python tests/robustness/object_storage.py
 
-A server on this machine plays S3. Trainings by the command line read from it, alone and with two
-workers; then objects are missing, cut off, forbidden, and changed between two runs.
+A server on this machine simulates S3. Trainings on the command line read from it, alone and with
+two workers; then objects are missing, truncated, forbidden, and changed between two runs.
 """
 
 from __future__ import annotations

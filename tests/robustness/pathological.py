@@ -4,10 +4,9 @@
     python tests/robustness/pathological.py --kinds spaces,newlines --sizes 10K,100K --keys 5
     python tests/robustness/pathological.py --splits --paste 0
 
-Every size is ten times the one before. What a tenfold text costs says how the cost grows: its
-logarithm to base ten is the slope, 1 where cost follows length. A key must cost the same anywhere.
-The longest gap of a paste is the longest time between two frames after the first, while letters
-are typed: an app that has nothing to draw draws nothing.
+Every size is ten times the previous one. The slope is the logarithm to base ten of the cost ratio:
+1 for a linear cost. A key must cost the same anywhere. The longest gap of a paste is the longest
+time between two frames after the first, while letters are typed, because an idle app draws nothing.
 """
 
 from __future__ import annotations

@@ -3,11 +3,10 @@
     python tests/robustness/patterns.py 25
     python tests/robustness/patterns.py 3 --seed 7 --patient
 
-Tries so many of the classical ones on a word that makes each explode. What is searched for must
-end within a second, and so must what splits, in Splits or from a file: the word becomes a gap, and
-the words beside it are split. Meanwhile the app's loop must turn: the longest gap between two turns
-is what a key may wait. The exit code is 1 if one of them takes longer; `--patient` tells the
-figures only.
+Tries this number of classic regexes on a word that makes each explode. A search must end within a
+second, and so must splitting, in Splits or with a file: the word becomes a gap, and the words next
+to it are split. Meanwhile the app's event loop must keep running; its longest gap is the longest
+delay of a key. The exit code is 1 if one of them takes longer; `--patient` only prints the figures.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Payloads that an attacker might send to a terminal, and the check that none of them arrives.
 
-The rule is other words than those of `tokviz.text.glyphs`: what the programs themselves write is
-taken out of an output, and in the rest no character may be one that a terminal obeys or does not
-draw. Payloads that look like something of ours have numbers that nothing of ours has.
+The check is independent of `tokviz.text.glyphs`: the sequences that the programs themselves write
+are removed from the output, and the rest must not contain control or invisible characters. Payloads
+that resemble tokviz's own sequences have numbers that tokviz does not use.
 """
 
 from __future__ import annotations

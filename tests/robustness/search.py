@@ -3,8 +3,8 @@
     python tests/robustness/search.py 10000
     python tests/robustness/search.py 1000000 --seed 7 tests/tui/test_editor_breaks.py
 
-A test of the suite that has 100 examples gets so many; the others get as many times theirs. A fault
-is told as the smallest example; write it into the suite as a test of its own when it is mended.
+A test with 100 examples in the suite gets this number; the others get proportionally more. A fault
+is printed as the smallest example; add it to the suite as a test when it is fixed.
 """
 
 from __future__ import annotations

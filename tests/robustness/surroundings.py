@@ -3,9 +3,9 @@
     python tests/robustness/surroundings.py
     python tests/robustness/surroundings.py --only "a FIFO"
 
-Each case has a tokviz of its own, in which somebody types, saves, trains or replays meanwhile. It
-must live, show what is typed, end by Ctrl+Q with code 0, and leave the terminal as it was and no
-process behind. A case may say more that must hold. The figures at the end are faults and cases.
+Each case uses a new tokviz, which types, saves, trains or replays meanwhile. It must survive, show
+typed text, end after Ctrl+Q with code 0, restore the terminal and leave no process. A case may have
+more conditions. The figures at the end are faults and cases.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ class _Watch:
     def __init__(
         self,
         corpus: Corpus,
-        on_progress: Callable[[CountProgress], None] | None,
-        should_stop: Callable[[], bool] | None,
+        on_progress: Callable[[CountProgress], object],
+        should_stop: Callable[[], bool],
     ) -> None:
         self._corpus = corpus
         self._on_progress = on_progress
@@ -78,13 +78,9 @@ class _Watch:
         return self.stopped
 
     def report(self, n_unique: int) -> None:
-        if self._on_progress is not None:
-            corpus = self._corpus
-            n_counted = int(self.share() * corpus.n_bytes_read)
-            progress = CountProgress(n_counted, corpus.n_bytes_total, n_unique)
-            self._on_progress(progress)
-        if self._should_stop is not None and self._should_stop():
-            self.stopped = True
+        n_counted = int(self.share() * self._corpus.n_bytes_read)
+        self._on_progress(CountProgress(n_counted, self._corpus.n_bytes_total, n_unique))
+        self.stopped = self._should_stop()
 
 
 def count_pre_tokens(
@@ -92,8 +88,8 @@ def count_pre_tokens(
     pattern: SplitPattern,
     special_tokens: Iterable[str] = (),
     *,
-    on_progress: Callable[[CountProgress], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    on_progress: Callable[[CountProgress], object] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> PreTokenCounts:
     """Count the distinct pre-tokens of a corpus.
 

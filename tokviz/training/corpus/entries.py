@@ -137,9 +137,9 @@ def inspect_source(
                 if path.lower().endswith(_TABLE):
                     tables.append(path)
                     continue
-                oddity = _oddity(path, min(room, _MOST_UNPACKED) if is_packed else room)
-                if oddity is not None:
-                    (binary if oddity == "binary" else not_utf8).append(path)
+                problem = _content_problem(path, min(room, _MOST_UNPACKED) if is_packed else room)
+                if problem is not None:
+                    (binary if problem == "binary" else not_utf8).append(path)
                 room = max(0, room - status.st_size)
             elif path == source:
                 return CorpusEntry(source, 0, error="is a device or pipe, not a file")
@@ -171,7 +171,7 @@ def _columns(
                 return
 
 
-def _oddity(path: str, most: int) -> Literal["binary", "not UTF-8"] | None:
+def _content_problem(path: str, most: int) -> Literal["binary", "not UTF-8"] | None:
     """Check whether the first `most` bytes of a file look binary or are not UTF-8.
 
     Damage is not reported here, because reading the file reports it.
