@@ -27,10 +27,6 @@ def test_columns_beyond_the_last_point_stay_empty() -> None:
     assert drawn([(0, 1.0), (4, 1.0)]) == "█████    "
 
 
-def test_what_grows_evenly_is_a_straight_line() -> None:
-    assert drawn([(0, 0.0), (8, 1.0)]) == "▁▁▂▃▄▅▆▇█"
-
-
 def test_diminishing_returns_look_like_them_unless_the_scale_is_logarithmic() -> None:
     points = [(float(x), Scale(255, is_log=True).column_of(x, 9) / 8) for x in range(256)]
     linear, logarithmic = (drawn(points, 255, is_log=is_log) for is_log in (False, True))

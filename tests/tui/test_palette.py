@@ -25,7 +25,7 @@ from tokviz.tui.widgets.editor.painting import (
     STAND_IN,
     LookStyles,
 )
-from tokviz.tui.widgets.mask import look as mask
+from tokviz.tui.widgets.mask import styles as mask
 
 SYSTEMS = {
     "truecolor": ColorSystem.TRUECOLOR,

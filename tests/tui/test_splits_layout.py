@@ -37,10 +37,6 @@ def test_a_row_is_not_left_half_empty_for_that() -> None:
     assert [(row.start, row.end) for row in rows] == [(0, 6), (6, 10)]
 
 
-def test_an_empty_text_is_one_empty_row() -> None:
-    assert [(row.start, row.end) for row in text_rows("", set(), set(), 10)] == [(0, 0)]
-
-
 def test_a_column_leads_back_to_its_character() -> None:
     (row,) = text_rows("a中b", {0, 1}, set(), 20)
     assert [row.char_at(column) for column in range(7)] == [0, 0, 1, 1, 1, 2, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -89,15 +90,14 @@ class Choices(Widget, can_focus=True):
     hovered: reactive[int | None] = reactive(None)
     """Index of the choice under the mouse."""
 
+    @dataclass
     class Chosen(Message):
         """The user chose a value."""
 
-        def __init__(self, choices: Choices, value: str, clicked: bool) -> None:
-            """Take the widget, the value, and whether it was clicked."""
-            super().__init__()
-            self.choices = choices
-            self.value = value
-            self.clicked = clicked
+        choices: Choices
+        value: str
+        clicked: bool
+        """Whether it was chosen by a click."""
 
     def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
         """Take the choices, and the value that is chosen at first."""

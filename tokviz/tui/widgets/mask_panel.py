@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -69,13 +70,11 @@ class MaskPanel(Vertical):
     }
     """
 
+    @dataclass
     class ChatWanted(Message):
         """The user wants to see the conversation on the Chat screen."""
 
-        def __init__(self, conversation: Conversation) -> None:
-            """Take the conversation."""
-            super().__init__()
-            self.conversation = conversation
+        conversation: Conversation
 
     def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
         """Take the document."""
@@ -86,7 +85,6 @@ class MaskPanel(Vertical):
         self.flow = MaskFlow(palette, id="mask-flow")
         self._about = _About(id="mask-about")
         self._why = Static(id="mask-why")
-        self._pin: int | None = None
         self._at_cursor: int | None = None
         self._mask_state: tuple[int, object, bool] | None = None
         self._timer: Timer | None = None
@@ -109,7 +107,7 @@ class MaskPanel(Vertical):
 
     def _update_text(self) -> None:
         self._show_about()
-        self._set_pin(self._pin)
+        self._set_pin(self.flow.pinned)
 
     def focus(self, scroll_visible: bool = True, from_app_focus: bool = False) -> MaskPanel:
         """Focus the tokens."""
@@ -130,7 +128,7 @@ class MaskPanel(Vertical):
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Mark the token at the cursor if the tokens are those of the document."""
         self._at_cursor = pin
-        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
+        if self.masked is not None and self.is_of_text and self.is_up_to_date:
             self._set_pin(pin, scroll=scroll)
 
     @property
@@ -182,7 +180,7 @@ class MaskPanel(Vertical):
     def _show(self, masked: MaskedText | None, problem: str) -> None:
         self.masked, self._problem = masked, problem
         rendering = None if masked is None else masked.rendering
-        kept = kept_pin(self._pin, self.flow.tokens, rendering)
+        kept = kept_pin(self.flow.pinned, self.flow.tokens, rendering)
         pin = self._at_cursor if masked is not None and masked.aligned else kept
         pin = known_pin(pin, rendering)
         self.flow.show(rendering, pin=pin)
@@ -247,7 +245,7 @@ class MaskPanel(Vertical):
     # -- tokens
 
     def _set_pin(self, index: int | None, *, scroll: bool = False) -> None:
-        self._pin = index = known_pin(index, self.flow.tokens)
+        index = known_pin(index, self.flow.tokens)
         self.flow.set_pin(index, scroll=scroll)
         conversation = None if self.masked is None else self.masked.conversation
         roles = [] if conversation is None else [m.role for m in conversation.messages]
@@ -259,7 +257,7 @@ class MaskPanel(Vertical):
         """Explain a token, and go to it in the text if it is one of the text's tokens."""
         event.stop()
         self._set_pin(event.index)
-        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
+        if self.is_of_text and self.is_up_to_date:
             self.post_message(TokenPicked(event.index))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

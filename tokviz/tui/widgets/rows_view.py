@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, get_args
 
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
+from tokviz.guide.glossary import words_in
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
 from tokviz.tui.widgets.line_scroll_view import LineScrollView
 from tokviz.tui.widgets.spans import TARGET, Action, Copy, GoTo, Role, Row, RunAction, ToToken
@@ -64,13 +66,11 @@ class RowsView(LineScrollView):
     answers_why = True
     """Whether the screen's *Why?* explains the tokens here."""
 
+    @dataclass
     class Picked(Message):
         """The user chose a link that the screen handles."""
 
-        def __init__(self, action: Action) -> None:
-            """Take its action."""
-            super().__init__()
-            self.action = action
+        action: Action
 
     def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
         """Create an empty view.
@@ -214,8 +214,6 @@ class RowsView(LineScrollView):
 
     def _word_at(self, place: Offset) -> Link | None:
         """Return a link to the glossary's entry for the word at a position, None for tokens."""
-        from tokviz.guide.glossary import words_in  # not needed for the first frame
-
         text = "".join(
             span.text if span.role in _WORDS and not span.action else " " * len(span.text)
             for span in self.rows[place.y]

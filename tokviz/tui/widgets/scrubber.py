@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -17,13 +18,11 @@ from tokviz.tui.widgets.spans import RoleStyles, Span, draw
 class Dragged(Widget):
     """Base of widgets in which presses and drags of the mouse choose a number."""
 
+    @dataclass
     class Moved(Message):
         """The user moved to another number."""
 
-        def __init__(self, value: int) -> None:
-            """Take the number."""
-            super().__init__()
-            self.value = value
+        value: int
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest number matters."""

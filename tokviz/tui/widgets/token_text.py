@@ -58,13 +58,11 @@ class TokenText(LineScrollView):
     TokenText { background: $background; }
     """
 
+    @dataclass
     class Picked(Message):
         """The user clicked a token."""
 
-        def __init__(self, token_id: int) -> None:
-            """Take the token's id."""
-            super().__init__()
-            self.token_id = token_id
+        token_id: int
 
     def __init__(
         self, palette: TokenPalette, *, show_invisibles: bool = True, id: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -105,15 +106,14 @@ class Blocks(LineScrollView, can_focus=False):
     }
     """
 
+    @dataclass
     class Clicked(Message):
         """The user clicked a row."""
 
-        def __init__(self, action: str, row: BlockRow, x: int) -> None:
-            """Take the action, the row, and the column in its text."""
-            super().__init__()
-            self.action = action
-            self.row = row
-            self.x = x
+        action: str
+        row: BlockRow
+        x: int
+        """The column in the text of the row."""
 
     def __init__(self) -> None:
         """Create an empty list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 from textual import events
@@ -59,24 +60,22 @@ class PartEditor(TokenEditor):
         """Return False while there is no part to edit."""
         return super().allow_focus() and not self.has_class("-away")
 
+    @dataclass
     class CursorLeaving(Message):
         """The user moved the cursor above the first row or below the last one."""
 
-        def __init__(self, step: int) -> None:
-            """Take -1 for above and 1 for below."""
-            super().__init__()
-            self.step = step
+        step: int
+        """-1 for above, 1 for below."""
 
     class Emptied(Message):
         """Backspace was pressed in an empty part."""
 
+    @dataclass
     class Pasted(Message):
         """The user pasted a text that may be a conversation."""
 
-        def __init__(self, text: str) -> None:
-            """Take the pasted text, which has not been inserted."""
-            super().__init__()
-            self.text = text
+        text: str
+        """The pasted text, which has not been inserted."""
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Move the cursor up, into the part above if there is no row above."""
@@ -139,22 +138,19 @@ class MessageList(Container):
     MessageList > PartEditor { layer: editor; }
     """
 
+    @dataclass
     class ActionRequested(Message):
         """The user clicked an action that the screen handles."""
 
-        def __init__(self, action: str, place: PartPlace) -> None:
-            """Take "role", "kind", "up", "down", "delete", "delete_part" or "add:ROLE"."""
-            super().__init__()
-            self.action = action
-            self.place = place
+        action: str
+        """"role", "kind", "up", "down", "delete", "delete_part" or "add:ROLE"."""
+        place: PartPlace
 
+    @dataclass
     class Moved(Message):
         """Another part is edited."""
 
-        def __init__(self, place: PartPlace) -> None:
-            """Take the part."""
-            super().__init__()
-            self.place = place
+        place: PartPlace
 
     def __init__(
         self, live: LiveDocument, palette: TokenPalette, *, show_invisibles: bool, id: str

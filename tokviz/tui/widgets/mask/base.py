@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -18,13 +19,11 @@ from tokviz.tui.widgets.token_view import TokenView
 _HEADING = "In tokens with a mask"
 
 
+@dataclass
 class MaskTokenPicked(Message):
     """The user chose a token of a rendering."""
 
-    def __init__(self, index: int) -> None:
-        """Take the token's index in the rendering."""
-        super().__init__()
-        self.index = index
+    index: int
 
 
 class MaskView(TokenView):

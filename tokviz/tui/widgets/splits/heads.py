@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -36,13 +37,11 @@ def pre_tokens_note(n_pre_tokens: int, complete: bool) -> str:
     return f"{n_pre_tokens:,} {noun}" if complete else f"{n_pre_tokens:,}… {noun}"
 
 
+@dataclass
 class PatternsWanted(Message):
     """The user wants to choose a pattern for a row from a list."""
 
-    def __init__(self, row: int) -> None:
-        """Take the row."""
-        super().__init__()
-        self.row = row
+    row: int
 
 
 class PatternHead(Widget, can_focus=True):

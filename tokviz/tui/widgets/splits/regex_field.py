@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from rich.highlighter import Highlighter
@@ -61,13 +62,11 @@ def complaint(error: TokvizError, shown: str | None) -> str:
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
 
 
+@dataclass
 class RegexEdited(Message):
     """The custom regex has changed, or should be tried again."""
 
-    def __init__(self, regex: str) -> None:
-        """Take the regex."""
-        super().__init__()
-        self.regex = regex
+    regex: str
 
     def can_replace(self, message: Message) -> bool:
         """Only the newest regex matters."""

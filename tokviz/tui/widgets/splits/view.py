@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -19,15 +20,13 @@ from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
 from tokviz.tui.widgets.splits.rows import Row
 
 
+@dataclass
 class PreTokenClicked(Message):
     """The user clicked a pre-token, to which the editor goes."""
 
-    def __init__(self, offset: int, end: int, row: Row) -> None:
-        """Take the characters of the pre-token, and its row."""
-        super().__init__()
-        self.offset = offset
-        self.end = end
-        self.row = row
+    offset: int
+    end: int
+    row: Row
 
 
 class GlossView(Widget, can_focus=True):
