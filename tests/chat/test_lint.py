@@ -52,7 +52,7 @@ def test_answers_that_are_lost():
     found = findings(turns("Hi", "Hello", "a b c d e f g h", "x", "y", "z"), max_tokens=9)
     assert [f.code for f in found] == ["answer-cut"]
     assert found[0].message == (
-        "message 4: the answer begins after token #8, the last one kept, and is lost; so is 1 more "
+        "message 4: the answer starts after token #8, the last one kept, and is lost; so is 1 more "
         "after it"
     )
     assert found[0].message_index == 3

@@ -288,10 +288,18 @@ def test_any_tool_is_written_as_openai_harmony_writes_it(harmony, parameters, ab
     assert ours == harmony_ids(harmony, turns("Hi"), tools)
 
 
-@pytest.mark.parametrize("tools", [{"a": 1}, ["add"], [{"type": "web_search"}]])
-def test_tools_that_are_not_functions_are_refused_by_gpt_oss(tools):
-    with pytest.raises(ConversationError, match=r"key 'tools': .*function"):
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ({"a": 1}, "must be a list of functions"),
+        (["add"], "tool 1 is not a function with a 'name'"),
+        ([{"name": "add"}, {"type": "web_search"}], "tool 2 is not a function with a 'name'"),
+    ],
+)
+def test_gpt_oss_refuses_tools_that_are_not_functions_by_their_number(tools, message):
+    with pytest.raises(ConversationError) as error:
         rendering(HARMONY, turns("Hi"), "gpt-oss", tools=tools)
+    assert str(error.value) == f"key 'tools': {message}"
 
 
 def test_an_answer_goes_to_the_call_of_its_id():

@@ -123,7 +123,7 @@ def test_lint_says_plain_text_of_what_is_plain_text(kind):
     rendering = render(tok, told, "chatml")
     found = [finding for finding in lint(told, rendering) if finding.code == "special-in-content"]
     assert [finding.message_index for finding in found] == [0]
-    assert "here it is plain text" in str(found)
+    assert "tokviz encodes it as plain text" in str(found)
     assert tok.special_tokens["<think>"] not in rendering.ids
 
 

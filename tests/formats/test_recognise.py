@@ -9,7 +9,7 @@ import pytest
 
 import tokviz
 from tests.formats.samples import TEXT, trained
-from tokviz.formats.recognise import Found, find, recognise
+from tokviz.formats.recognise import RecognizedFile, find, recognise
 from tokviz.formats.save import FORMATS
 
 OURS = trained("gpt2")
@@ -25,7 +25,7 @@ KINDS = {
 def test_content_decides_not_the_name(name, called, tmp_path):
     path = tmp_path / called
     OURS.save(path, format=name)
-    assert find(path) == Found(name, path)
+    assert find(path) == RecognizedFile(name, path)
     assert tokviz.load(path).encode("cats") == OURS.encode("cats")
     assert recognise(path) == KINDS[name]
 

@@ -36,10 +36,10 @@ def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) 
             take(name, [], why_not_saved(tokenizer))
         return
 
-    def told(answer: Message) -> None:
+    def forward(answer: Message) -> None:
         take(answer["format"], answer.get("lost", []), answer.get("error", ""))
 
-    _ask(tokenizer, "losses", told)
+    _ask(tokenizer, "losses", forward)
 
 
 def check(tokenizer: Tokenizer) -> Report:

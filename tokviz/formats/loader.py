@@ -15,7 +15,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.formats.huggingface import NeedsLibrary
-    from tokviz.formats.recognise import Found
+    from tokviz.formats.recognise import RecognizedFile
 
 _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
@@ -42,7 +42,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
     return load_by(_read_here, name, split_pattern)
 
 
-Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
+Read = Callable[["RecognizedFile", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
 """A function that reads a recognized file, such as `tokviz.formats.files.read`."""
 
 
@@ -80,7 +80,7 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
 
 
 def _read_here(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
     from tokviz.formats.files import read
 

@@ -123,8 +123,8 @@ def read_run_tokenizer(folder: StrPath) -> Tokenizer:
     path = Path(folder)
     # Some patterns have the same regex under several names.
     settings = about.get("settings")
-    asked = settings.get("split_pattern") if isinstance(settings, dict) else None
-    pattern = get_split_pattern(asked) if isinstance(asked, str) else None
+    pattern_name = settings.get("split_pattern") if isinstance(settings, dict) else None
+    pattern = get_split_pattern(pattern_name) if isinstance(pattern_name, str) else None
     tokenizer = read_tokenizer_json(
         path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
     )

@@ -22,7 +22,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.formats.huggingface import NeedsLibrary
-    from tokviz.formats.recognise import Found
+    from tokviz.formats.recognise import RecognizedFile
     from tokviz.process.protocol import Body
 
 
@@ -38,7 +38,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
 
 
 def read(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
     """Read a file as `tokviz.formats.files.read` does, in a child process with limits.
 
@@ -77,7 +77,7 @@ def read(
         return from_parts(first["head"], received(first["head"]["sizes"], tables))
 
 
-def _size_of(found: Found) -> int:
+def _size_of(found: RecognizedFile) -> int:
     """Return the bytes of the files that are read for a tokenizer."""
     paths = [found.path, found.other]
     if found.kind == "run":

@@ -2,7 +2,7 @@
 
 The one request is `{"kind": text, "path": text, "other": text or null, "name": text,
 "split_pattern": text, list of its fields, or null}`: the fields of
-`tokviz.formats.recognise.Found`, and the other arguments of `tokviz.formats.files.read`.
+`tokviz.formats.recognise.RecognizedFile`, and the other arguments of `tokviz.formats.files.read`.
 The answers are one of
 
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
@@ -21,7 +21,7 @@ from typing import Any
 from tokviz.errors import InputFileError
 from tokviz.formats.files import read
 from tokviz.formats.huggingface import NeedsLibrary
-from tokviz.formats.recognise import Found
+from tokviz.formats.recognise import RecognizedFile
 from tokviz.formats.tokenizer_ipc import messages, to_parts
 from tokviz.process.protocol import Body
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -35,7 +35,9 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """
     asked, other = request["split_pattern"], request["other"]
     pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
-    found = Found(request["kind"], Path(request["path"]), None if other is None else Path(other))
+    found = RecognizedFile(
+        request["kind"], Path(request["path"]), None if other is None else Path(other)
+    )
     try:
         tokenizer = read(found, pattern, request["name"])
     except InputFileError as error:
