@@ -97,7 +97,7 @@ def test_roles_out_of_order(roles, wrong):
     messages = [{"role": role, "content": "x", "name": "f"} for role in roles.split()]
     found = [f for f in findings(messages, "chatml") if f.code == "roles-out-of-order"]
     assert [finding.message_index for finding in found] == wrong
-    assert sum("begins with" in finding.message for finding in found) <= 1
+    assert sum("starts with" in finding.message for finding in found) <= 1
 
 
 def test_what_a_template_cannot_write_is_a_finding():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokviz.errors import InputFileError
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
-from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
+from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
 from tokviz.formats.recognise import RecognizedFile

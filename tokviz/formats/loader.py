@@ -14,7 +14,7 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokviz.formats.huggingface import NeedsLibrary
+    from tokviz.formats.hf_native import NeedsLibrary
     from tokviz.formats.recognise import RecognizedFile
 
 _loaded: dict[str, Tokenizer] = {}
@@ -49,7 +49,7 @@ Read = Callable[["RecognizedFile", "str | SplitPattern | None", str], "Tokenizer
 def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     """Load a tokenizer as `load` does, but read files with `read`."""
     if isinstance(name, str) and name.startswith(HUB_PREFIX):
-        from tokviz.formats.hub import fetch
+        from tokviz.formats.hub import fetch  # only for names on the Hub
 
         path = fetch(name)
         tokenizer = _load_file(read, path, split_pattern)
@@ -74,6 +74,7 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
     made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
     if isinstance(made, Tokenizer):
         return made
+    # Rarely needed, and it imports the library's process code.
     from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 
     return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
@@ -82,7 +83,7 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
 def _read_here(
     found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
-    from tokviz.formats.files import read
+    from tokviz.formats.files import read  # all readers: only for files
 
     try:
         return read(found, split_pattern, name)

@@ -117,7 +117,8 @@ def read_run_tokenizer(folder: StrPath) -> Tokenizer:
     Raises:
         InputFileError: If the folder is not a run, or damaged; it names the file.
     """
-    from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
+    # Not at the top, because training writes runs and does not read them.
+    from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
 
     about = read_about(folder)
     path = Path(folder)
@@ -146,7 +147,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     Raises:
         InputFileError: If the folder is not a run, of a later version, or damaged.
     """
-    from tokviz.storage.json_file import read_json
+    from tokviz.storage.json_file import read_json  # see read_run_tokenizer
 
     with suppress(OSError):
         finish_replacing(folder)

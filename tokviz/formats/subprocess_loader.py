@@ -21,7 +21,7 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokviz.formats.huggingface import NeedsLibrary
+    from tokviz.formats.hf_native import NeedsLibrary
     from tokviz.formats.recognise import RecognizedFile
     from tokviz.process.protocol import Body
 
@@ -67,7 +67,7 @@ def read(
     if "refused" in first:
         raise InputFileError(*first["refused"])
     if "library" in first:
-        from tokviz.formats.huggingface import NeedsLibrary
+        from tokviz.formats.hf_native import NeedsLibrary  # not needed for a built-in tokenizer
 
         return NeedsLibrary(*first["library"])
     from tokviz.formats.tokenizer_ipc import from_parts, received

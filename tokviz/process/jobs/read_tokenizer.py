@@ -7,7 +7,7 @@ The answers are one of
 
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
   the tables come one after another, in parts;
-- `{"library": [path, content, reason]}`: the fields of `tokviz.formats.huggingface.NeedsLibrary`;
+- `{"library": [path, content, reason]}`: the fields of `tokviz.formats.hf_native.NeedsLibrary`;
 - `{"refused": [path, reason]}`: what is wrong with the file.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from tokviz.errors import InputFileError
 from tokviz.formats.files import read
-from tokviz.formats.huggingface import NeedsLibrary
+from tokviz.formats.hf_native import NeedsLibrary
 from tokviz.formats.recognise import RecognizedFile
 from tokviz.formats.tokenizer_ipc import messages, to_parts
 from tokviz.process.protocol import Body
