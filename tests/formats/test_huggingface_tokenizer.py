@@ -104,7 +104,7 @@ def test_ids_are_the_librarys(both, text):
     ids = theirs.encode(text, add_special_tokens=False).ids
     assert ours.encode(text) == ids
     assert ours.tokenize(text).ids == ids
-    if not ours._byte_level:
+    if type(theirs.decoder).__name__ != "ByteLevel":
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
     theirs.encode_special_tokens = True
     as_text = ours.encode(text, "none")

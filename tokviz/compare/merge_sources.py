@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.formats.merge_files import of_merges
-from tokviz.formats.recognise import RecognizedFile, kind_of
+from tokviz.formats.recognize import RecognizedFile, kind_of
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.subprocess_loader import load, read
 from tokviz.tokenizer.encoding.merging import Merge

@@ -8,7 +8,7 @@ from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognise import RecognizedFile
+from tokviz.formats.recognize import RecognizedFile
 from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken

@@ -15,7 +15,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.formats.hf_native import NeedsLibrary
-    from tokviz.formats.recognise import RecognizedFile
+    from tokviz.formats.recognize import RecognizedFile
 
 _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
@@ -25,7 +25,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
     """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
 
     A built-in tokenizer is the same object every time; files are read again. The content of a file
-    decides its kind; see `tokviz.formats.recognise`. For a folder with the name of a built-in
+    decides its kind; see `tokviz.formats.recognize`. For a folder with the name of a built-in
     tokenizer, write `./name`.
 
     Args:
@@ -69,7 +69,7 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     # Imported here because a built-in tokenizer does not need it.
-    from tokviz.formats.recognise import find
+    from tokviz.formats.recognize import find
 
     made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
     if isinstance(made, Tokenizer):

@@ -22,7 +22,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.formats.hf_native import NeedsLibrary
-    from tokviz.formats.recognise import RecognizedFile
+    from tokviz.formats.recognize import RecognizedFile
     from tokviz.process.protocol import Body
 
 

@@ -11,7 +11,7 @@ from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
-from tokviz.formats.recognise import RecognizedFile, find
+from tokviz.formats.recognize import RecognizedFile, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.formats.subprocess_loader import load

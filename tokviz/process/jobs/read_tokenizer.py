@@ -2,7 +2,7 @@
 
 The one request is `{"kind": text, "path": text, "other": text or null, "name": text,
 "split_pattern": text, list of its fields, or null}`: the fields of
-`tokviz.formats.recognise.RecognizedFile`, and the other arguments of `tokviz.formats.files.read`.
+`tokviz.formats.recognize.RecognizedFile`, and the other arguments of `tokviz.formats.files.read`.
 The answers are one of
 
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
@@ -21,7 +21,7 @@ from typing import Any
 from tokviz.errors import InputFileError
 from tokviz.formats.files import read
 from tokviz.formats.hf_native import NeedsLibrary
-from tokviz.formats.recognise import RecognizedFile
+from tokviz.formats.recognize import RecognizedFile
 from tokviz.formats.tokenizer_ipc import messages, to_parts
 from tokviz.process.protocol import Body
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern

@@ -57,7 +57,7 @@ class RecognizedFile(NamedTuple):
     other: Path | None = None
 
 
-def recognise(path: StrPath) -> str | None:
+def recognize(path: StrPath) -> str | None:
     """Return in words the kind of tokenizer that a file or folder seems to hold, or None.
 
     Reads at most the first 64 KB, fast enough to call while a path is typed.
