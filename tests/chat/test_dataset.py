@@ -1,4 +1,4 @@
-"""Files of conversations: every row at hand, broken ones with line and column."""
+"""Files of conversations: access to every row, and errors with line and column."""
 
 from __future__ import annotations
 

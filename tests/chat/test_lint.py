@@ -1,4 +1,4 @@
-"""Findings: each rule finds its case, names message and token, and nothing else."""
+"""Findings: each rule finds only its case, and names message and token."""
 
 from __future__ import annotations
 

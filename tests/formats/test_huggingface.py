@@ -1,4 +1,4 @@
-"""tokenizer.json: what is written loads in Hugging Face's library and gives the same ids."""
+"""tokenizer.json: saved files load in Hugging Face's library and give the same ids."""
 
 from __future__ import annotations
 

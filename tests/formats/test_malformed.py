@@ -1,5 +1,5 @@
 # ruff: noqa: E501  a table: every message is read as a user reads it
-"""Files that are broken, or another kind of file: what each is told, word for word."""
+"""Exact error messages for damaged files and files of other kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is tells its content, whatever it is called."""
+"""A file's content decides its kind, regardless of its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank files: tiktoken gives the same ids, and what the file does not say is said."""
+"""Rank files: tiktoken gives the same ids, and guesses are reported."""
 
 from __future__ import annotations
 

@@ -261,17 +261,17 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
     before = ""
     for index, message in enumerate(conversation.messages):
         role = message.role
-        problem = _wrong_place(role, before, index)
+        problem = _wrong_place(role, before)
         if problem:
             yield Problem(f"message {index + 1}: {problem}", index)
         if not problem or role not in ("system", "developer"):
             before = role
 
 
-def _wrong_place(role: str, before: str, index: int) -> str | None:
+def _wrong_place(role: str, before: str) -> str | None:
     first = before in ("", "system", "developer")
     if role in ("system", "developer"):
-        return None if first else f"{role!r} is not at the beginning"
+        return None if first else f"{role!r} is not at the start"
     if role == "user":
         return "two user messages in a row" if before == "user" else None
     if first:
