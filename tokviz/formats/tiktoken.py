@@ -97,7 +97,7 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
             # int() is slow for many digits.
             if len(rank) > _MOST_DIGITS:
                 reason = f"line {number}: a rank of {len(rank):,} digits is too large"
-                raise InputFileError(path, f"{reason}: number the tokens anew")
+                raise InputFileError(path, f"{reason}: renumber the tokens")
             token_id = int(rank)
             # Whisper writes the token without bytes as the padding alone.
             token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
