@@ -27,7 +27,7 @@ PARTS = st.lists(
 
 @st.composite
 def nanochat_conversations(draw: st.DrawFn) -> dict[str, Any]:
-    """Any conversation that nanochat renders."""
+    """Generate conversations that nanochat renders."""
     messages: list[dict[str, Any]] = []
     if draw(st.booleans()):
         messages.append({"role": "system", "content": draw(TEXTS)})
@@ -42,7 +42,7 @@ def nanochat_conversations(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def plain_conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Turns of text only, without special tokens' text, a system message perhaps."""
+    """Generate turns without special tokens' text, optionally with a system message."""
     words = st.lists(
         st.sampled_from([" ", "\n", "\n\n", "a", "Hello", " wor", "ld", "1", "é", "你", ".", "{"]),
         min_size=1,
@@ -56,6 +56,6 @@ def plain_conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def turns(*texts: str) -> list[dict[str, Any]]:
-    """A user and an assistant in turn."""
+    """Return messages that alternate between user and assistant."""
     roles = ["user", "assistant"]
     return [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]

@@ -1,4 +1,4 @@
-"""Chat templates as their models ship them, and Jinja as Hugging Face transformers sets it up."""
+"""Chat templates as shipped with models, and Jinja as configured by Hugging Face transformers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ MISTRAL = (
     "{%- endif %}{%- endfor %}"
 )
 
-# Looks into the content, as Qwen3's and DeepSeek's do.
+# Inspects the content, as the templates of Qwen3 and DeepSeek do.
 THINKING = (
     "{% for message in messages %}<|im_start|>{{ message.role + '\n' }}"
     "{% if message.role == 'assistant' and '</think>' in message.content %}"

@@ -1,4 +1,4 @@
-"""Conversations read from the shapes people keep them in, and written back."""
+"""Conversations read from every dataset shape, and written back."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_the_kind_of_a_part_that_is_no_text_is_refused_in_our_words() -> None:
 
 @pytest.mark.parametrize("nameless", [3, "0"])
 def test_a_column_without_a_name_is_no_part_of_a_prompt(nameless: object) -> None:
-    """Tables are often written with the number of the row, under no name."""
+    """Many tables have an unnamed column of row numbers."""
     row = {"": nameless, "prompt": "a", "completion": "b"}
     conversation = Conversation.from_json(row)
     assert [message.text for message in conversation.messages] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Files of conversations: every row at hand, broken ones with line and column."""
+"""Files of conversations: access to every row, and errors with line and column."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def test_rows_are_the_lines_that_are_not_blank_however_much_is_looked_at(
         patch.setattr("tokviz.chat.dataset._LOOKED_AT", looked_at)
         found = JsonLines(data)
         found.index_all()
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    assert [(found._lines[row], found.raw(row)) for row in range(found.n_rows)] == lines
+    lines = enumerate(data.split(b"\n"), 1)
+    rows = [(f"line {number}", line) for number, line in lines if line.strip()]
+    assert [(found.place(row), found.raw(row)) for row in range(found.n_rows)] == rows
     assert found.complete
 
 

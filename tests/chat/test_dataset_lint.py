@@ -1,4 +1,4 @@
-"""Checking datasets: the fast way finds what checking each row by itself finds."""
+"""Checks of datasets: the fast path has the same findings as `lint` of each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile templates end within their limits, in an error that says why; the next one works."""
+"""Hostile templates end within their limits with a clear error; the next template works."""
 
 from __future__ import annotations
 

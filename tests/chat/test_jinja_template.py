@@ -1,4 +1,4 @@
-"""Jinja templates: tokens, masks and where contents are, from what the child renders."""
+"""Jinja templates: tokens, masks and places of contents in the child's output."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(messages) -> Conversation:
 @examples(40)
 @given(messages=plain_conversations())
 def test_the_original_in_jinja_gives_what_the_built_in_gives(template, name, tokenizer, messages):
-    """Ids, mask, reasons and messages, but for blank contents, which have no place to find."""
+    """Return ids, mask, reasons and messages without blank contents, which cannot be located."""
     conversation = read(messages)
     ours, theirs = (render(tokenizer, conversation, t, 10_000) for t in (name, template))
     assert theirs.ids == ours.ids
@@ -61,7 +61,7 @@ def test_the_original_in_jinja_gives_what_the_built_in_gives(template, name, tok
 
 
 def test_what_is_null_in_a_message_is_not_there_for_the_template():
-    """OpenAI's tool calls come with the content null, and tables fill up their rows with nulls."""
+    """OpenAI's tool calls have null content, and tables pad their rows with nulls."""
     source = (
         "{% for m in messages %}{{ m.role }}:{{ m.content }}"
         "{% if m.name is defined %}!{% endif %}{{ m.tool_calls | length }}<|im_end|>{% endfor %}"
@@ -98,8 +98,7 @@ def test_reasoning_and_tools_that_a_template_does_not_write_are_said():
     ]
 
 
-# As Qwen3's: what is thought in turns before the last one of the user is left out, and a content
-# that holds thoughts is taken apart.
+# As Qwen3's: omits reasoning before the user's last turn, and separates reasoning from content.
 QWEN3 = (
     "{% set ns = namespace(last=-1) %}"
     "{% for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}"
@@ -175,7 +174,7 @@ def test_tool_calls_are_learned_of_turns_whose_reasoning_is_not_written():
 
 
 def test_reasoning_is_found_beside_contents_that_the_template_looks_into():
-    """A content is searched then, and not within the reasoning, where the same words stand."""
+    """The content is searched for outside the reasoning, which has the same words."""
     messages = [
         *turns("Hi", "<think>\nHm.\n</think>\n\nHello", "So?"),
         thinking("Yes, yes.", "Yes"),

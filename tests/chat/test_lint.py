@@ -1,4 +1,4 @@
-"""Findings: each rule finds its case, names message and token, and nothing else."""
+"""Findings: each rule finds only its case, and names message and token."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_answers_that_are_lost():
     found = findings(turns("Hi", "Hello", "a b c d e f g h", "x", "y", "z"), max_tokens=9)
     assert [f.code for f in found] == ["answer-cut"]
     assert found[0].message == (
-        "message 4: the answer begins after token #8, the last one kept, and is lost; so is 1 more "
+        "message 4: the answer starts after token #8, the last one kept, and is lost; so is 1 more "
         "after it"
     )
     assert found[0].message_index == 3
@@ -97,7 +97,7 @@ def test_roles_out_of_order(roles, wrong):
     messages = [{"role": role, "content": "x", "name": "f"} for role in roles.split()]
     found = [f for f in findings(messages, "chatml") if f.code == "roles-out-of-order"]
     assert [finding.message_index for finding in found] == wrong
-    assert sum("begins with" in finding.message for finding in found) <= 1
+    assert sum("starts with" in finding.message for finding in found) <= 1
 
 
 def test_what_a_template_cannot_write_is_a_finding():

@@ -1,4 +1,4 @@
-"""The mask of a text at hand: what it is found to be, and which of its tokens are learned."""
+"""Mask of a text: its detected format, and its tokens in the loss."""
 
 from __future__ import annotations
 

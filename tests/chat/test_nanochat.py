@@ -1,4 +1,4 @@
-"""nanochat's contract, against its rendering written anew."""
+"""nanochat's rendering, compared with a reimplementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a conversation holds is written, refused, or said to be left out; in every template."""
+"""Every template writes or refuses each field of a conversation, or reports it as left out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def end_children():
 
 
 def conversations() -> Iterator[tuple[str, Any]]:
-    """Conversations that hold the word once, each in another place."""
+    """Generate conversations that hold the word once, each in a different place."""
     message: dict[str, Any]
     calls: dict[str, Any]
     call = {"name": "add", "arguments": {"a": 1}}

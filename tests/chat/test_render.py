@@ -268,9 +268,10 @@ def test_the_encoder_forgets_when_it_holds_much(monkeypatch):
     monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", 100)
     tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     encoder = encoder_of(tokenizer)
-    for i in range(50):
-        assert len(encoder.encode(f"text {i:>10}")) == 15
-    assert sum(map(len, encoder._ids)) <= 100
+    texts = [f"text {i:>10}" for i in range(50)]
+    for text in texts:
+        assert len(encoder.encode(text)) == 15
+    assert sum(len(text) for text in texts if encoder.knows(text)) <= 100
     assert encoder_of(tokenizer) is encoder
 
 

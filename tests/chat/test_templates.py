@@ -54,7 +54,7 @@ def rendering(tokenizer: Tokenizer, messages: list[dict[str, Any]], template: st
 
 
 def learned(rendering: Rendering) -> bytes:
-    """The learned tokens with a bar where one is left out."""
+    """Return the learned tokens, with a bar for each gap."""
     parts = []
     for i in range(len(rendering)):
         parts.append(rendering.token_bytes(i) if rendering.mask[i] else b"|")
@@ -109,7 +109,7 @@ def test_transformers_renders_the_originals_so_too():
 
 @pytest.fixture(scope="module")
 def harmony(tmp_path_factory: pytest.TempPathFactory):
-    """openai-harmony with the vocabulary that it would fetch."""
+    """Load openai-harmony with the vocabulary that it would download."""
     package = pytest.importorskip("openai_harmony")
     folder = tmp_path_factory.mktemp("encodings")
     tokenizer = load("o200k_base")
@@ -126,7 +126,7 @@ def harmony(tmp_path_factory: pytest.TempPathFactory):
 def harmony_ids(
     harmony: Any, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None
 ) -> list[int]:
-    """What openai-harmony gives for training."""
+    """Return openai-harmony's ids for training."""
     package, encoding = harmony
     message, role = package.Message, package.Role
     written = [message.from_role_and_content(role.SYSTEM, package.SystemContent.new())]
@@ -245,7 +245,7 @@ def test_gpt_oss_is_what_openai_harmony_writes(harmony, messages, tools):
 
 
 def schemas() -> st.SearchStrategy[Any]:
-    """JSON schemas, right and wrong ones, with all that is written of them."""
+    """Generate valid and invalid JSON schemas with every key that Harmony writes."""
     texts = st.sampled_from(["one", "two\nlines", "ü", 'q"t'])
     numbers = st.sampled_from([1, -2, 2.5, 1e-5, -1.25e-5, 2e-7, 1e16, 1.5e17, 123456789.5])
     beside = {
@@ -288,14 +288,22 @@ def test_any_tool_is_written_as_openai_harmony_writes_it(harmony, parameters, ab
     assert ours == harmony_ids(harmony, turns("Hi"), tools)
 
 
-@pytest.mark.parametrize("tools", [{"a": 1}, ["add"], [{"type": "web_search"}]])
-def test_tools_that_are_not_functions_are_refused_by_gpt_oss(tools):
-    with pytest.raises(ConversationError, match=r"key 'tools': .*function"):
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ({"a": 1}, "must be a list of functions"),
+        (["add"], "tool 1 is not a function with a 'name'"),
+        ([{"name": "add"}, {"type": "web_search"}], "tool 2 is not a function with a 'name'"),
+    ],
+)
+def test_gpt_oss_refuses_tools_that_are_not_functions_by_their_number(tools, message):
+    with pytest.raises(ConversationError) as error:
         rendering(HARMONY, turns("Hi"), "gpt-oss", tools=tools)
+    assert str(error.value) == f"key 'tools': {message}"
 
 
 def test_an_answer_goes_to_the_call_of_its_id():
-    """As OpenAI writes calls that are made at once; the last one called is not who answers."""
+    """OpenAI's format of parallel calls; the tool called last is not the one that answers."""
     calls: list[dict[str, Any]] = [
         {"id": name, "type": "function", "function": {"name": name, "arguments": {}}}
         for name in ("first", "second")

@@ -1,4 +1,4 @@
-"""Reading and writing tiktoken's files, the short way."""
+"""A minimal reader and writer for tiktoken's files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tokviz.errors import VocabularyError
 
 
 def to_tiktoken(tokens: list[bytes]) -> bytes:
-    """Render tokens, listed by rank, in tiktoken's form."""
+    """Write tokens, listed by rank, in tiktoken's format."""
     return b"".join(b"%s %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens))
 
 

@@ -1,4 +1,4 @@
-"""Small tokenizers to write and read, made once."""
+"""Small tokenizers for tests, created once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TEXT = (
 
 @cache
 def trained(pattern: str = "gpt4", specials: tuple[str, ...] = ()) -> tokviz.Tokenizer:
-    """A tokenizer of 400 tokens whose ids are bytes, merges, special tokens."""
+    """Return a tokenizer of 400 tokens with ids in the order bytes, merges, special tokens."""
     return tokviz.train([TEXT], 400, split_pattern=pattern, special_tokens=list(specials)).tokenizer
 
 
 def shuffled() -> tokviz.Tokenizer:
-    """A tokenizer whose ids are in no order, with a gap."""
+    """Return a tokenizer with shuffled ids and a gap."""
     tok = trained()
     ids = {token: (token_id * 7) % 401 for token_id, token in tok.vocab.items()}
     vocab = {token_id: token for token, token_id in ids.items()}
@@ -31,7 +31,7 @@ def shuffled() -> tokviz.Tokenizer:
 
 @cache
 def beginning(name: str, n_tokens: int = 16_000) -> tokviz.Tokenizer:
-    """A built-in tokenizer with its first tokens alone: all take seconds to write and to read."""
+    """Return a built-in tokenizer with its first tokens only; all would take seconds to save."""
     whole = tokviz.load(name)
     ranks = PackedRanks.of(pack([whole.token_bytes(i) for i in range(n_tokens)]))
     pattern = whole.split_pattern
@@ -40,7 +40,7 @@ def beginning(name: str, n_tokens: int = 16_000) -> tokviz.Tokenizer:
 
 @cache
 def with_every_merge() -> tokviz.Tokenizer:
-    """GPT-2's beginning as the converted Llama 3 and gpt-oss are: every pair that makes a token."""
+    """Return GPT-2's first tokens with every pair that makes a token, as in converted Llama 3."""
     gpt2 = beginning("gpt2")
     ids = {token: i for i, token in gpt2.vocab.items() if not gpt2.is_special(i)}
     merges: list[tuple[bytes, bytes]] = []

@@ -29,11 +29,11 @@ hf = pytest.importorskip("tokenizers")
 
 CONTENT = json.loads(to_tokenizer_json(trained()))
 OVERLAPPING = ["<a>", "a>b", "<a>b", ">b<", "b<a", "<a", "  ", "\n\n", "\n\n  ", "b  "]
-"""Texts that overlap in many ways, and are no tokens."""
+"""Texts that overlap in many ways, and are not tokens."""
 
 
 def added(*tokens: tuple[str, bool, bool]) -> dict[str, Any]:
-    """Give the content of a file with added tokens: text, normalized, special."""
+    """Return the content of a file with added tokens: text, normalized, special."""
     size = len(CONTENT["model"]["vocab"])
     options = {"single_word": False, "lstrip": False, "rstrip": False}
     listed = [
@@ -70,7 +70,7 @@ def test_as_text_no_added_token_is_recognised_but_white_space(tokens, text):
     blank = [token for token in tokens if token[0].isspace() and not token[2]]
     theirs = hf.Tokenizer.from_str(json.dumps(added(*blank)))
     for place, (token, _, _) in enumerate(blank):
-        # They are numbered anew where the others are left out.
+        # The library renumbers them if the others are left out.
         assert theirs.token_to_id(token) == len(CONTENT["model"]["vocab"]) + place
     number = {theirs.token_to_id(token): ours.special_tokens[token] for token, _, _ in blank}
     ids = [number.get(token_id, token_id) for token_id in theirs.encode(text).ids]
@@ -89,7 +89,7 @@ THINKING = added(("<|im_end|>", False, True), ("<think>", False, False), ("  ", 
 
 @cache
 def qwen3(kind: str) -> tokviz.Tokenizer:
-    """A tokenizer with `<think>`, encoded here or by the library."""
+    """Return a tokenizer with `<think>`, encoded by tokviz or by the library."""
     normalizer = {"native": None, "library": {"type": "NFC"}}[kind]
     path = Path(mkdtemp()) / "tokenizer.json"
     path.write_text(json.dumps(THINKING | {"normalizer": normalizer}))
@@ -123,7 +123,7 @@ def test_lint_says_plain_text_of_what_is_plain_text(kind):
     rendering = render(tok, told, "chatml")
     found = [finding for finding in lint(told, rendering) if finding.code == "special-in-content"]
     assert [finding.message_index for finding in found] == [0]
-    assert "here it is plain text" in str(found)
+    assert "tokviz encodes it as plain text" in str(found)
     assert tok.special_tokens["<think>"] not in rendering.ids
 
 

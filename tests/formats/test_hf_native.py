@@ -1,4 +1,4 @@
-"""tokenizer.json without the library, where that is exact; the library decides where it is not."""
+"""tokenizer.json without the library, if that is exact."""
 
 from __future__ import annotations
 

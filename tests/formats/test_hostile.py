@@ -1,4 +1,4 @@
-"""Files made to break a program end as errors, and cost little memory."""
+"""Hostile files cause errors, and cost little memory."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory):
-    """How each file ends, by its name; all are loaded by one process with little memory."""
+    """Return each file's result by name; one process with little memory loads them all."""
     folder = tmp_path_factory.mktemp("hostile")
     for name, content in (REFUSED | HARMLESS).items():
         (folder / name).mkdir()

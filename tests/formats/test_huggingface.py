@@ -1,4 +1,4 @@
-"""tokenizer.json: what is written loads in Hugging Face's library and gives the same ids."""
+"""tokenizer.json: saved files load in Hugging Face's library and give the same ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.huggingface import read_tokenizer_json, to_tokenizer_json
+from tokviz.formats.hf_native import read_tokenizer_json
+from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.training.settings import SpecialIds
 

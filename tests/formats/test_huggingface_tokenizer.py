@@ -1,4 +1,4 @@
-"""Tokenizers that only Hugging Face's library does: its ids, and spans that tile the text."""
+"""Tokenizers that need Hugging Face's library: its ids, and spans that tile the text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_ids_are_the_librarys(both, text):
     ids = theirs.encode(text, add_special_tokens=False).ids
     assert ours.encode(text) == ids
     assert ours.tokenize(text).ids == ids
-    if not ours._byte_level:
+    if type(theirs.decoder).__name__ != "ByteLevel":
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
     theirs.encode_special_tokens = True
     as_text = ours.encode(text, "none")
@@ -183,7 +183,7 @@ def test_live_documents_show_its_tokens(both, text, more, at):
 
 @pytest.fixture
 def bomb(tmp_path):
-    """A tokenizer.json that is harmless until it is given an "a"."""
+    """Write a tokenizer.json whose normalizer explodes on the text "a"."""
     content = json.loads(KINDS["wordlevel"]().to_str())
     steps = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100_000}] * 2
     content["normalizer"] = {"type": "Sequence", "normalizers": steps}
@@ -216,7 +216,7 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
 
 
 def exploding(folder, kind="wordlevel", **changes):
-    """A tokenizer.json that takes too long for many z's with no b behind them."""
+    """Write a tokenizer.json that takes too long on many z's without a b after them."""
     content = json.loads(KINDS[kind]().to_str())
     split = {"type": "Split", "pattern": {"Regex": "(?:z|z)*[bc]|."}, "behavior": "Isolated"}
     content["pre_tokenizer"] = {**split, "invert": False}
@@ -226,7 +226,7 @@ def exploding(folder, kind="wordlevel", **changes):
 
 
 def test_a_regex_that_explodes_in_the_library_is_told_in_words_and_its_child_stays(tmp_path):
-    """The library panics, which is no `Exception` and leaves a page of its own calls."""
+    """The library panics, which is not an `Exception` and prints a long traceback."""
     tok = tokviz.load(exploding(tmp_path))
     ids, pid = tok.encode("xyz"), tok._library._jobs.pid
     with pytest.raises(tokviz.PatternError) as caught:

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  a table: every message is read as a user reads it
-"""Files that are broken, or another kind of file: what each is told, word for word."""
+"""Exact error messages for damaged files and files of other kinds."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ CASES = [
     (
         "t.json",
         vocab(zz=10**9),
-        "t.json: line 16, column 4 (model.vocab['zz']): the id 1,000,000,000 is beyond the limit of 4,194,303: number the tokens anew",
+        "t.json: line 16, column 4 (model.vocab['zz']): the id 1,000,000,000 is beyond the limit of 4,194,303: renumber the tokens",
     ),
     (
         "t.json",
@@ -240,17 +240,17 @@ CASES = [
     (
         "v.tiktoken",
         RANKS + b"YWI= 1000000000\n",
-        "v.tiktoken: line 257: the id 1,000,000,000 is beyond the limit of 4,194,303: number the tokens anew",
+        "v.tiktoken: line 257: the id 1,000,000,000 is beyond the limit of 4,194,303: renumber the tokens",
     ),
     (
         "v.tiktoken",
         RANKS + b"YWI= " + b"9" * 50,
-        "v.tiktoken: line 257: a rank of 50 digits is too large: number the tokens anew",
+        "v.tiktoken: line 257: a rank of 50 digits is too large: renumber the tokens",
     ),
     (
         "v.tiktoken",
         RANKS + b"YWI= -5\n",
-        "v.tiktoken: line 257: the id -5 is negative: number the tokens anew",
+        "v.tiktoken: line 257: the id -5 is negative: renumber the tokens",
     ),
     (
         "v.tiktoken",

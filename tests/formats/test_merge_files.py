@@ -1,4 +1,4 @@
-"""Merge files in every form that is around are the same merges."""
+"""Merge files of every format give the same merges."""
 
 from __future__ import annotations
 

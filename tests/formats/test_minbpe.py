@@ -1,4 +1,4 @@
-"""minbpe's models: minbpe gives the same ids, both ways."""
+"""minbpe's models: minbpe gives the same ids for files read and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a post-processor adds around a text, and what truncation and padding ask for."""
+"""Special tokens of a post-processor around a text, truncation and padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks and merge lists: what is written as the other gives the same tokens, or is refused."""
+"""Ranks and merge lists: converting one to the other gives the same tokens, or is refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_listed_merges_say_what_ranks_say(extra, texts):
 
 @st.composite
 def merge_lists(draw):
-    """Any merges of known tokens, in any order."""
+    """Generate merges of known tokens, in any order."""
     known = [b"a", b"b", b"c"]
     merges = []
     for _ in range(draw(st.integers(0, 8))):

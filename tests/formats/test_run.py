@@ -1,4 +1,4 @@
-"""Run folders: everything of a training is kept, and nothing is lost when writing fails."""
+"""Run folders: they keep everything of a training, and a failed write loses nothing."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_replacement_that_fails_halfway_is_finished_by_the_next_read(run, tmp_
 
 
 def killed_at(step: int, save) -> bool:
-    """Save in a process that is killed before a step of it; tell whether it was."""
+    """Save in a process that is killed before a step; return whether it was killed."""
     if not (pid := os.fork()):
         n_steps = 0
 
@@ -234,7 +234,7 @@ def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(run, tmp_pat
 
 
 def same(one: dict[str, bytes], other: dict[str, bytes]) -> bool:
-    """Tell whether two runs are the same but for the times that they took."""
+    """Return whether two runs are the same except for their timings."""
     return {**one, "run.json": b""} == {**other, "run.json": b""}
 
 

@@ -1,4 +1,4 @@
-"""What is written without NumPy is what NumPy writes and reads."""
+"""Arrays written without NumPy are the same as NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run folders that are damaged or put together of others: a clear error, nothing written."""
+"""Damaged and mixed-up run folders: a clear error, and nothing is written."""
 
 from __future__ import annotations
 
@@ -219,9 +219,7 @@ def test_settings_that_no_training_has_are_refused(folder, key, value) -> None:
 
 @pytest.mark.parametrize("name", run_folder.RUN_FILES[:4])
 def test_no_change_of_bytes_gets_past(folder, name, monkeypatch) -> None:
-    """Bytes changed, cut out, doubled and truncated at the end: an error or the very same
-    replay.
-    """
+    """Changed, removed, duplicated and truncated bytes: an error, or exactly the same replay."""
     # What the child would do, without a new one for every change.
     monkeypatch.setattr(replay_module, "load", run_folder.read_run_tokenizer)
     path = folder / name

@@ -1,4 +1,4 @@
-"""Saving: what the original library reads gives the same ids, and what is lost is said before."""
+"""Saving: the original library gives the same ids, and losses are reported beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files whose split pattern explodes: nothing waits for it, and the error names it."""
+"""Files whose split pattern explodes: nothing hangs, and the error names the pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank files: tiktoken gives the same ids, and what the file does not say is said."""
+"""Rank files: tiktoken gives the same ids, and guesses are reported."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_vocabulary_of_unknown_origin_says_that_its_pattern_is_a_guess(write):
     assert [finding.code for finding in tok.load_report.findings] == ["guessed-pattern"]
     asked = tokviz.load(path, split_pattern="gpt2")
     assert asked.split_pattern.name == "gpt2"
-    assert "as asked for" in asked.source
+    assert "as requested" in asked.source
 
 
 def test_qwens_file_is_known_by_its_tokens(write):

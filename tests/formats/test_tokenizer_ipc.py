@@ -1,4 +1,4 @@
-"""What a child hands over is the tokenizer that it has read."""
+"""A tokenizer is the same after it is sent to another process."""
 
 from __future__ import annotations
 

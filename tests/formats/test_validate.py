@@ -1,4 +1,4 @@
-"""The report names what is wrong, where, and what to do; a sound tokenizer has nothing wrong."""
+"""The report names each problem, its place and its remedy; a valid tokenizer has none."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_every_kind_of_fault_is_found():
     ],
 )
 def test_a_merge_is_early_only_before_its_parts_are_made(merges, early):
-    """Also in a list that has another fault, which is looked at merge by merge."""
+    """Also in a list with another problem, which is checked merge by merge."""
     vocab = [*BASE.values(), *dict.fromkeys(left + right for left, right in merges)]
     report = validate(tokviz.Tokenizer(dict(enumerate(vocab)), merges, split_pattern="gpt4"))
     found = [str(finding) for finding in report.findings if finding.code == "early-merge"]

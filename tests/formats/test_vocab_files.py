@@ -1,4 +1,4 @@
-"""A vocabulary and its merges in two files: GPT-2's, and what students write."""
+"""A vocabulary and its merges in two files: GPT-2's, and formats that students write."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class CachingEncoder:
             return [text]
         was, known = self._parts.get(place, ("", []))
         shift, at, stop = len(text) - len(was), 0, len(was)
-        parts, behind = list[str](), list[str]()
+        parts, suffix_parts = list[str](), list[str]()
         for part in known[:-1]:
             end = at + len(part)
             ahead = was[end : end + CUT_CONTEXT]
@@ -68,7 +68,7 @@ class CachingEncoder:
                 and text.startswith(was[first:start], first + shift)
             ):
                 break
-            behind.append(part)
+            suffix_parts.append(part)
             stop = start
         stop += shift
         while stop - at > 2 * _PART_CHARS:
@@ -77,7 +77,7 @@ class CachingEncoder:
                 break
             parts.append(text[at:found])
             at = found
-        parts += [text[at:stop], *behind[::-1]]
+        parts += [text[at:stop], *suffix_parts[::-1]]
         with self._changing:
             self._parts[place] = text, parts
             if sum(len(kept) for kept, _ in self._parts.values()) > _KEPT_CHARS:

@@ -171,18 +171,18 @@ class JsonLines(Dataset):
             at, data = self._at, self._data
             if self.complete:
                 return
-            behind = data.rfind(b"\n", at, at + _LOOKED_AT) + 1 or data.find(b"\n", at) + 1
-            behind = behind or len(data)
-            if behind - at <= _LOOKED_AT:
-                self._find_rows(np.frombuffer(data[at:behind], np.uint8))
+            end = data.rfind(b"\n", at, at + _LOOKED_AT) + 1 or data.find(b"\n", at) + 1
+            end = end or len(data)
+            if end - at <= _LOOKED_AT:
+                self._find_rows(np.frombuffer(data[at:end], np.uint8))
             else:  # one long line
                 self._line += 1
-                if data[at : at + _LOOKED_AT].strip() or data[at:behind].strip():
+                if data[at : at + _LOOKED_AT].strip() or data[at:end].strip():
                     self._starts.append(at)
                     self._lines.append(self._line)
-            self._at = behind
+            self._at = end
             self.n_rows = len(self._starts)
-            self.complete = behind >= len(data)
+            self.complete = end >= len(data)
 
     def _find_rows(self, lines: npt.NDArray[np.uint8]) -> None:
         """Find those of the next lines that are not blank."""

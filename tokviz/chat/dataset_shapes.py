@@ -100,29 +100,29 @@ def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "
             return clean_text(value[key], byte_text)
 
         extra = {key: item for key, item in value.items() if key not in (question, answer)}
-        asked = text(question)
+        user_text = text(question)
         if more and extra.get(more):
             extra[more] = text(more)
-            asked += f"\n\n{extra[more]}"
-        messages = (Message("user", asked), Message("assistant", text(answer)))
+            user_text += f"\n\n{extra[more]}"
+        messages = (Message("user", user_text), Message("assistant", text(answer)))
         return _with_system(messages, extra, byte_text), extra
 
     def write(messages: Iterable[Message], extra: Mapping[str, Any]) -> Json:
-        told, row = list(messages), dict(extra)
-        roles = [message.role for message in told]
-        plain = all(isinstance(message.content, str) and not message.extra for message in told)
+        listed, row = list(messages), dict(extra)
+        roles = [message.role for message in listed]
+        plain = all(isinstance(message.content, str) and not message.extra for message in listed)
         if not plain or roles not in (["user", "assistant"], ["system", "user", "assistant"]):
             if more:
                 row.pop(more, None)
-            return {"messages": [message.to_json() for message in told], **row}
-        if len(told) == 3:
-            row["system"] = told.pop(0).text
-        asked = told[0].text
+            return {"messages": [message.to_json() for message in listed], **row}
+        if len(listed) == 3:
+            row["system"] = listed.pop(0).text
+        user_text = listed[0].text
         if more and row.get(more):
-            besides = f"\n\n{row[more]}"
-            row[more] = row[more] if asked.endswith(besides) else ""
-            asked = asked.removesuffix(besides)
-        return {question: asked, answer: told[1].text, **row}
+            suffix = f"\n\n{row[more]}"
+            row[more] = row[more] if user_text.endswith(suffix) else ""
+            user_text = user_text.removesuffix(suffix)
+        return {question: user_text, answer: listed[1].text, **row}
 
     return DatasetShape(
         looks,

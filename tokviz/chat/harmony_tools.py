@@ -113,8 +113,8 @@ def _union(name: str, schema: Mapping[str, Any], variants: list[Any], indent: st
     comments = [*above, *_default(schema, bare_enum=True)]
     written = "".join(f"{indent}// {text}\n" for text in comments) + f"{indent}{name}\n"
     for number, variant in enumerate(variants):
-        told = _described(variant)
-        beside = [] if told == about or (number == 0 and above) else told
+        described = _described(variant)
+        beside = [] if described == about or (number == 0 and above) else described
         beside += _default(variant, bare_enum=True)
         written += f"{indent} | {_variant(variant, indent)}{_trailing(beside)}\n"
     return f"{written}{indent},\n"

@@ -83,8 +83,11 @@ def to_spans(
     for start, end, message in marked.turns:
         calls = any(part.kind == "tool_call" for part in conversation.messages[message].parts)
         reason = Reason.TOOL_CALL if calls else Reason.ASSISTANT_TEXT
-        at, behind = _last_special(placed_spans, start, end)
-        ranges += [(start, at, message, reason), (at, behind, message, Reason.END)]
+        special_start, special_end = _last_special(placed_spans, start, end)
+        ranges += [
+            (start, special_start, message, reason),
+            (special_start, special_end, message, Reason.END),
+        ]
     for (_, end, message, before), (start, _, other, after) in pairwise(marked.contents):
         is_assistant = conversation.messages[message].role == "assistant"
         if message == other and is_assistant and min(before, after) < 0:

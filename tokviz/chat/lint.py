@@ -182,24 +182,24 @@ def _everything_supervised(conversation: Conversation, rendering: Rendering) -> 
     if kept and rendering.n_learned == kept:
         yield Problem("every token is learned, even the user's messages", None, 0)
         return
-    told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
+    input_runs = [run for run in rendering.runs if run.reason in _INPUT and run.first < kept]
     mask = rendering.mask
-    if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
+    if input_runs and not any(mask.count(0, run.first, min(run.last, kept)) for run in input_runs):
         yield Problem(
-            f"message {told[0].message + 1}: the whole input is learned too, from "
-            f"token #{told[0].first} on",
-            told[0].message,
-            told[0].first,
+            f"message {input_runs[0].message + 1}: the whole input is learned too, from "
+            f"token #{input_runs[0].first} on",
+            input_runs[0].message,
+            input_runs[0].first,
         )
 
 
-_TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
+_INPUT = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
 
 
 @_of_tokens("end-unsupervised", "the end of a turn is not learned", "error")
 def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.n_learned == 0:
-        return  # said already
+        return  # already reported
     with_end = set()
     for token, _, index, _, reason, _ in rendering.runs:
         if reason is not Reason.END or token >= rendering.n_kept:
@@ -250,7 +250,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pr
         more = len(lost) - 1
         others = f"; so {'is' if more == 1 else 'are'} {more:,} more after it" if more else ""
         yield Problem(
-            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last one kept, "
+            f"message {lost[0] + 1}: the answer starts after token #{kept - 1}, the last one kept, "
             f"and is lost{others}",
             lost[0],
         )
@@ -261,21 +261,21 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
     before = ""
     for index, message in enumerate(conversation.messages):
         role = message.role
-        problem = _wrong_place(role, before, index)
+        problem = _wrong_place(role, before)
         if problem:
             yield Problem(f"message {index + 1}: {problem}", index)
         if not problem or role not in ("system", "developer"):
             before = role
 
 
-def _wrong_place(role: str, before: str, index: int) -> str | None:
+def _wrong_place(role: str, before: str) -> str | None:
     first = before in ("", "system", "developer")
     if role in ("system", "developer"):
-        return None if first else f"{role!r} is not at the beginning"
+        return None if first else f"{role!r} is not at the start"
     if role == "user":
         return "two user messages in a row" if before == "user" else None
     if first:
-        return f"the conversation begins with {role!r}, not with 'user'"
+        return f"the conversation starts with {role!r}, not with 'user'"
     if role == "assistant":
         return "two assistant messages in a row" if before == "assistant" else None
     return "a tool answers the user" if before == "user" else None

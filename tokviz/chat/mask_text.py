@@ -113,7 +113,7 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
             note = "The text holds several conversations; this is the first. Open the file in Chat."
         return Conversation.from_json(value, byte_text=byte_text), note
     except ConversationError as error:
-        return None, f"The text begins like JSON but is not a conversation: {error}"
+        return None, f"The text starts like JSON but is not a conversation: {error}"
 
 
 # -- texts in a template's format

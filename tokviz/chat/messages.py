@@ -175,8 +175,8 @@ class Message:
         if self.role != "assistant" or not self.extra:
             return None
         values = ((key, self.extra.get(key)) for key in UNTRAINED_KEYS)
-        said = ((key, value) for key, value in values if isinstance(value, int | float))
-        return next((key for key, value in said if not value), None)
+        flags = ((key, value) for key, value in values if isinstance(value, int | float))
+        return next((key for key, value in flags if not value), None)
 
     def extra_fields(self) -> Iterator[tuple[str, Any]]:
         """Iterate over the fields of `MESSAGE_EXTRA_FIELDS` without empty and default values."""

@@ -57,7 +57,7 @@ def write(conversation: Conversation) -> list[TemplateSpan]:
         if message.role != expected:
             raise ConversationError(
                 f"is {message.role!r} but must be {expected!r}: in nanochat, user and assistant "
-                "take turns, and the user begins",
+                "take turns, and the user starts",
                 index,
                 "role",
             )

@@ -343,8 +343,8 @@ class _Columns:
         """Add spans; raise `MuchIsNewError` if more than `most_new` characters are not cached."""
         parts = [part for run in runs_of(spans) for part in self._parts(run)]
         if most_new is not None:
-            said = (text for ((span, _), *_), text in parts if not span.special)
-            if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
+            plain_texts = (text for ((span, _), *_), text in parts if not span.special)
+            if sum(len(text) for text in plain_texts if not self._encoder.knows(text)) > most_new:
                 raise MuchIsNewError
         for number, (span_texts, text) in enumerate(parts):
             if number % _TOGETHER == 0:

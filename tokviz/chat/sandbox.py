@@ -219,7 +219,7 @@ class Sandbox:
                 last, following = max(ends, default=(0, 0)), min(starts, default=(0, len(text)))
                 around = last[1], following[1]
                 # Qwen3's template writes the reasoning of the last turns only.
-                turn = turn if text.find(turn, *around) >= 0 else _behind_thoughts(turn)
+                turn = turn if text.find(turn, *around) >= 0 else _after_reasoning(turn)
                 start = text.find(turn, *around) if turn else -1
             if start >= 0:
                 turns.append((start, start + len(turn), index))
@@ -461,7 +461,7 @@ def _search(
                 start = text.index(whole)
                 yield start, start + len(whole), number
             continue
-        for candidate in (whole, _behind_thoughts(whole)):
+        for candidate in (whole, _after_reasoning(whole)):
             start = text.find(candidate, position) if candidate else -1
             while start >= 0 and (end := _end_of_taken(taken, start, start + len(candidate))):
                 start = text.find(candidate, end)
@@ -471,7 +471,7 @@ def _search(
                 break
 
 
-def _behind_thoughts(text: str) -> str:
+def _after_reasoning(text: str) -> str:
     return text.rpartition("</think>")[2].strip()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.formats.merge_files import of_merges
-from tokviz.formats.recognise import Found, kind_of
+from tokviz.formats.recognize import RecognizedFile, kind_of
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.subprocess_loader import load, read
 from tokviz.tokenizer.encoding.merging import Merge
@@ -52,7 +52,7 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
             return Replay(load(source, split_pattern=split_pattern), None, name)
         if kind != "merges":
             return Replay.open(source)
-        tokenizer = read(Found(kind, Path(source)), pattern, name)
+        tokenizer = read(RecognizedFile(kind, Path(source)), pattern, name)
     except VocabularyError as error:
         raise InputFileError(source, str(error)) from None
     assert isinstance(tokenizer, Tokenizer)  # a list of merges needs no library

@@ -168,7 +168,7 @@ def _sizes(draft: Draft) -> Iterable[FileFinding]:
 def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
     """Find the first token whose id or length is beyond the limits."""
     for number, (token_id, token) in enumerate(draft.tokens):
-        code, remedy = "huge-id", "number the tokens anew"
+        code, remedy = "huge-id", "renumber the tokens"
         if token_id > MAX_TOKEN_ID:
             message = f"the id {token_id:,} is beyond the limit of {MAX_TOKEN_ID:,}"
         elif token_id < 0:
@@ -253,7 +253,7 @@ def _specials(draft: Draft) -> Iterable[FileFinding]:
             finding = ("surrogate-special", message, "remove it: no text has it")
         elif not 0 <= token_id <= MAX_TOKEN_ID:
             message = f"the id {token_id:,} of {text[:40]!r} is not within 0 … {MAX_TOKEN_ID:,}"
-            finding = ("huge-id", message, "number the special tokens anew")
+            finding = ("huge-id", message, "renumber the special tokens")
         elif text in texts:
             finding = ("duplicate-special", f"{text[:40]!r} is listed twice", "remove one")
         elif token_id in text_of:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokviz.formats.tokenizer_ipc import messages, to_parts
+from tokviz.process.protocol import Body, Message
+from tokviz.process.runner import JobClient
 from tokviz.tokenizer.report import Report
 from tokviz.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokviz.process.protocol import Body, Message
 
 
 def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) -> None:
@@ -36,10 +36,10 @@ def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) 
             take(name, [], why_not_saved(tokenizer))
         return
 
-    def told(answer: Message) -> None:
+    def forward(answer: Message) -> None:
         take(answer["format"], answer.get("lost", []), answer.get("error", ""))
 
-    _ask(tokenizer, "losses", told)
+    _ask(tokenizer, "losses", forward)
 
 
 def check(tokenizer: Tokenizer) -> Report:
@@ -59,9 +59,6 @@ def check(tokenizer: Tokenizer) -> Report:
 def _ask(
     tokenizer: Tokenizer, what: str, take: Callable[[Message], object] = lambda answer: None
 ) -> list[Message]:
-    from tokviz.formats.tokenizer_ipc import messages, to_parts
-    from tokviz.process.runner import JobClient
-
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         head, parts = to_parts(tokenizer)
         yield {"head": head}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tokviz.errors import InputFileError
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
-from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
+from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognise import Found
+from tokviz.formats.recognize import RecognizedFile
 from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
@@ -23,7 +23,7 @@ MAX_RANK_FILE_BYTES = 64_000_000
 
 
 def read(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
     """Read and check the tokenizer of a file that was recognized, in this process.
 
@@ -47,7 +47,7 @@ def read(
 
 
 def _read(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
     if found.kind == "merges":
         return read_merges_tokenizer(found.path, split_pattern or DEFAULT_PATTERN)
@@ -59,7 +59,9 @@ def _read(
     return read_tokenizer_json(found.path, name=name)
 
 
-def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) -> Draft | None:
+def read_draft(
+    found: RecognizedFile, split_pattern: str | SplitPattern | None = None
+) -> Draft | None:
     """Read a file's draft; return None for `tokenizer.json`, which may need the library.
 
     Raises:

@@ -1,25 +1,27 @@
-"""Byte-level BPE from the content of a `tokenizer.json`, if tokviz can encode it exactly.
+"""Reader for `tokenizer.json`, as byte-level BPE if tokviz can encode it exactly.
 
-If not (another model, a normalizer, special tokens that swallow white space …), it raises
-`NotNativeError`, and Hugging Face's library encodes (`tokviz.formats.huggingface_tokenizer`).
+If not (another model, a normalizer, special tokens that swallow white space …), the result is
+`NeedsLibrary`, and Hugging Face's library encodes (`tokviz.formats.huggingface_tokenizer`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.draft import Draft
+from tokviz.formats.draft import Draft, build
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
+from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.specials import PostProcessor
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "Hugging Face tokenizer"
 
@@ -28,6 +30,51 @@ Json = dict[str, Any]
 _MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
+
+
+class NeedsLibrary(NamedTuple):
+    """A `tokenizer.json` that only Hugging Face's library can use exactly.
+
+    Attributes:
+        path: The file.
+        content: Its content without the vocabulary and the merges.
+        reason: The reason that the library is needed.
+    """
+
+    path: StrPath
+    content: Json
+    reason: str
+
+
+def read_tokenizer_json(
+    path: StrPath,
+    *,
+    name: str | None = None,
+    known_pattern: SplitPattern | None = None,
+) -> Tokenizer | NeedsLibrary:
+    """Read a `tokenizer.json`.
+
+    Args:
+        path: The file.
+        name: A name to show; the file's path if None.
+        known_pattern: The split pattern that the file was written from, if known.
+
+    Returns:
+        The tokenizer, or `NeedsLibrary` if tokviz cannot encode it exactly.
+
+    Raises:
+        InputFileError: If the file cannot be read, or is damaged.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
+        raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
+    try:
+        draft = read_native(content, path, known_pattern)
+    except NotNativeError as reason:
+        model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
+        return NeedsLibrary(path, {**content, "model": model}, str(reason))
+    del content
+    return build(draft, name or str(path))
 
 
 def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:

@@ -1,4 +1,4 @@
-"""Hugging Face's `tokenizer.json`: reads all of them, and writes byte-level BPE.
+"""Writer for Hugging Face's `tokenizer.json`, of byte-level BPE.
 
 Written files load in `tokenizers` and give the same ids if its regex engine (Oniguruma) agrees on
 the split pattern. For the named patterns it does, except for letters that only one of the two
@@ -12,12 +12,11 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import chain, pairwise
 from json.encoder import encode_basestring as quoted
-from typing import Any, NamedTuple
+from typing import Any
 
-from tokviz.errors import InputFileError, SpecialTokenError
+from tokviz.errors import SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.rank_order import listed_merges
-from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.encoded import Columns
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -128,54 +127,3 @@ def pre_tokenizer(pattern: SplitPattern) -> Json:
     if pattern.name == "none":
         return _BYTE_LEVEL
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}
-
-
-class NeedsLibrary(NamedTuple):
-    """A `tokenizer.json` that only Hugging Face's library can use exactly.
-
-    Attributes:
-        path: The file.
-        content: Its content without the vocabulary and the merges.
-        reason: The reason that the library is needed.
-    """
-
-    path: StrPath
-    content: Json
-    reason: str
-
-
-def read_tokenizer_json(
-    path: StrPath,
-    *,
-    name: str | None = None,
-    known_pattern: SplitPattern | None = None,
-) -> Tokenizer | NeedsLibrary:
-    """Read a `tokenizer.json`.
-
-    Args:
-        path: The file.
-        name: A name to show; the file's path if None.
-        known_pattern: The split pattern that the file was written from, if known.
-
-    Returns:
-        The tokenizer, or `NeedsLibrary` if tokviz cannot encode it exactly.
-
-    Raises:
-        InputFileError: If the file cannot be read, or is damaged.
-    """
-    # Imported here because saving a training needs none of this.
-    from tokviz.formats.draft import build
-    from tokviz.formats.hf_native import read_native
-    from tokviz.formats.hf_pattern import NotNativeError
-    from tokviz.storage.json_file import read_json
-
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-        raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
-    try:
-        draft = read_native(content, path, known_pattern)
-    except NotNativeError as reason:
-        model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
-        return NeedsLibrary(path, {**content, "model": model}, str(reason))
-    del content
-    return build(draft, name or str(path))

@@ -166,7 +166,7 @@ class HuggingFaceTokenizer(Tokenizer):
         if not isinstance(allowed, str) and set(allowed) >= self.special_tokens.keys():
             return "all"
         raise SpecialTokenError(
-            f"{self.name} recognises all its special tokens or none: give 'all', 'none' or "
+            f"{self.name} recognizes all its special tokens or none: give 'all', 'none' or "
             "'huggingface'"
         )
 

@@ -16,7 +16,7 @@ from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks
 
 
-class Known(NamedTuple):
+class KnownVocabulary(NamedTuple):
     """A known vocabulary.
 
     Attributes:
@@ -75,10 +75,10 @@ _QWEN35_PATTERN = (
 """Qwen2's, but marks belong to the word. Source: llama.cpp `src/llama-vocab.cpp` (`QWEN35`)."""
 
 
-def _like(name: str, title: str) -> Known:
+def _like(name: str, title: str) -> KnownVocabulary:
     """Return a vocabulary with the split pattern and special tokens of a built-in tokenizer."""
     builtin = resolve_name(name)
-    return Known(title, builtin.split_pattern, builtin.special_tokens)
+    return KnownVocabulary(title, builtin.split_pattern, builtin.special_tokens)
 
 
 _BY_CHECKSUM = {
@@ -97,23 +97,25 @@ _BY_CHECKSUM = {
 }
 
 _BY_SIZE = {
-    128_000: Known("Llama 3", "llama3", _llama3()),
-    151_643: Known("Qwen", "qwen2", _qwen(), nfc=True),
-    248_044: Known("Qwen3.5", _QWEN35_PATTERN, _qwen35()),
+    128_000: KnownVocabulary("Llama 3", "llama3", _llama3()),
+    151_643: KnownVocabulary("Qwen", "qwen2", _qwen(), nfc=True),
+    248_044: KnownVocabulary("Qwen3.5", _QWEN35_PATTERN, _qwen35()),
 }
-WHISPER = Known("Whisper", "gpt2", {"<|endoftext|>": 50257, "<|startoftranscript|>": 50258})
+WHISPER = KnownVocabulary(
+    "Whisper", "gpt2", {"<|endoftext|>": 50257, "<|startoftranscript|>": 50258}
+)
 """`multilingual.tiktoken`; the other special tokens depend on the number of its languages. Source:
 openai/whisper `whisper/tokenizer.py`."""
 WHISPER_EMPTY = 50256
 """The id of its token without bytes, the last one of the file."""
 
 
-def known_by_checksum(data: bytes) -> Known | None:
+def known_by_checksum(data: bytes) -> KnownVocabulary | None:
     """Identify the vocabulary of a rank file by its checksum."""
     return _BY_CHECKSUM.get(hashlib.sha256(data).hexdigest())
 
 
-def known_by_content(tokens: Sequence[bytes]) -> Known | None:
+def known_by_content(tokens: Sequence[bytes]) -> KnownVocabulary | None:
     """Identify a vocabulary by its tokens, in the order of their ranks."""
     # Qwen's published files differ in bytes.
     qwen = PackedRanks(asset_path("vocab/qwen.ranks"))
@@ -121,6 +123,6 @@ def known_by_content(tokens: Sequence[bytes]) -> Known | None:
     return _BY_SIZE[len(tokens)] if is_qwen else None
 
 
-def known_by_size(n_tokens: int) -> Known | None:
+def known_by_size(n_tokens: int) -> KnownVocabulary | None:
     """Guess a vocabulary by its number of tokens, for ranks without gaps."""
     return _BY_SIZE.get(n_tokens)

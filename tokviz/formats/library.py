@@ -161,10 +161,10 @@ class LibraryTokenizer:
             "time": f"{body['cpu_seconds'] or self.budget.seconds:,} s of processor time",
         }.get(error.over)
         takes = f"Hugging Face's library takes more than {allowed} for this text"
-        said = takes if allowed else str(error)
-        told = JobError(f"{self._path}: {said}")
-        told.over = error.over
-        return told
+        reason = takes if allowed else str(error)
+        described = JobError(f"{self._path}: {reason}")
+        described.over = error.over
+        return described
 
     def _call(self, body: Body) -> list[Any]:
         # No reference to `self`: the client keeps the request, and would keep this object alive.

@@ -14,8 +14,8 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokviz.formats.huggingface import NeedsLibrary
-    from tokviz.formats.recognise import Found
+    from tokviz.formats.hf_native import NeedsLibrary
+    from tokviz.formats.recognize import RecognizedFile
 
 _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
@@ -25,7 +25,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
     """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
 
     A built-in tokenizer is the same object every time; files are read again. The content of a file
-    decides its kind; see `tokviz.formats.recognise`. For a folder with the name of a built-in
+    decides its kind; see `tokviz.formats.recognize`. For a folder with the name of a built-in
     tokenizer, write `./name`.
 
     Args:
@@ -42,14 +42,14 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
     return load_by(_read_here, name, split_pattern)
 
 
-Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
+Read = Callable[["RecognizedFile", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
 """A function that reads a recognized file, such as `tokviz.formats.files.read`."""
 
 
 def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     """Load a tokenizer as `load` does, but read files with `read`."""
     if isinstance(name, str) and name.startswith(HUB_PREFIX):
-        from tokviz.formats.hub import fetch
+        from tokviz.formats.hub import fetch  # only for names on the Hub
 
         path = fetch(name)
         tokenizer = _load_file(read, path, split_pattern)
@@ -69,20 +69,21 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     # Imported here because a built-in tokenizer does not need it.
-    from tokviz.formats.recognise import find
+    from tokviz.formats.recognize import find
 
     made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
     if isinstance(made, Tokenizer):
         return made
+    # Rarely needed, and it imports the library's process code.
     from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 
     return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
 
 
 def _read_here(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
-    from tokviz.formats.files import read
+    from tokviz.formats.files import read  # all readers: only for files
 
     try:
         return read(found, split_pattern, name)

@@ -117,14 +117,15 @@ def read_run_tokenizer(folder: StrPath) -> Tokenizer:
     Raises:
         InputFileError: If the folder is not a run, or damaged; it names the file.
     """
-    from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
+    # Not at the top, because training writes runs and does not read them.
+    from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
 
     about = read_about(folder)
     path = Path(folder)
     # Some patterns have the same regex under several names.
     settings = about.get("settings")
-    asked = settings.get("split_pattern") if isinstance(settings, dict) else None
-    pattern = get_split_pattern(asked) if isinstance(asked, str) else None
+    pattern_name = settings.get("split_pattern") if isinstance(settings, dict) else None
+    pattern = get_split_pattern(pattern_name) if isinstance(pattern_name, str) else None
     tokenizer = read_tokenizer_json(
         path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
     )
@@ -146,7 +147,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     Raises:
         InputFileError: If the folder is not a run, of a later version, or damaged.
     """
-    from tokviz.storage.json_file import read_json
+    from tokviz.storage.json_file import read_json  # see read_run_tokenizer
 
     with suppress(OSError):
         finish_replacing(folder)

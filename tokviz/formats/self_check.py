@@ -54,7 +54,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]
     if not codes & {"spans", "slow-pattern"}:
         checks.append("the spans of tokens and pre-tokens tile these texts")
     if tokenizer.special_tokens and "special" not in codes:
-        checks.append("special tokens are recognised, each as its id")
+        checks.append("special tokens are recognized, each as its id")
     return findings, tuple(checks)
 
 
@@ -104,5 +104,5 @@ def _specials(tokenizer: Tokenizer) -> Iterator[FileFinding]:
         != [tokenizer.special_tokens[text]]
     ]
     if wrong:
-        message = f"the special token {wrong[0][:40]!r} is not recognised as its id"
+        message = f"the special token {wrong[0][:40]!r} is not recognized as its id"
         yield FileFinding("warning", "special", "self-check", message)

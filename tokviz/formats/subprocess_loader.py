@@ -21,8 +21,8 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokviz.formats.huggingface import NeedsLibrary
-    from tokviz.formats.recognise import Found
+    from tokviz.formats.hf_native import NeedsLibrary
+    from tokviz.formats.recognize import RecognizedFile
     from tokviz.process.protocol import Body
 
 
@@ -38,7 +38,7 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
 
 
 def read(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
+    found: RecognizedFile, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
     """Read a file as `tokviz.formats.files.read` does, in a child process with limits.
 
@@ -67,7 +67,7 @@ def read(
     if "refused" in first:
         raise InputFileError(*first["refused"])
     if "library" in first:
-        from tokviz.formats.huggingface import NeedsLibrary
+        from tokviz.formats.hf_native import NeedsLibrary  # not needed for a built-in tokenizer
 
         return NeedsLibrary(*first["library"])
     from tokviz.formats.tokenizer_ipc import from_parts, received
@@ -77,7 +77,7 @@ def read(
         return from_parts(first["head"], received(first["head"]["sizes"], tables))
 
 
-def _size_of(found: Found) -> int:
+def _size_of(found: RecognizedFile) -> int:
     """Return the bytes of the files that are read for a tokenizer."""
     paths = [found.path, found.other]
     if found.kind == "run":

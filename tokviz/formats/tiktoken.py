@@ -17,7 +17,7 @@ from tokviz.formats.draft import Draft, guessed_pattern
 from tokviz.formats.known_vocabularies import (
     WHISPER,
     WHISPER_EMPTY,
-    Known,
+    KnownVocabulary,
     known_by_checksum,
     known_by_content,
     known_by_size,
@@ -97,7 +97,7 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
             # int() is slow for many digits.
             if len(rank) > _MOST_DIGITS:
                 reason = f"line {number}: a rank of {len(rank):,} digits is too large"
-                raise InputFileError(path, f"{reason}: number the tokens anew")
+                raise InputFileError(path, f"{reason}: renumber the tokens")
             token_id = int(rank)
             # Whisper writes the token without bytes as the padding alone.
             token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
@@ -112,13 +112,13 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
 
 
 def _pattern(
-    known: Known | None, certain: bool, asked: str | SplitPattern | None
+    known: KnownVocabulary | None, certain: bool, requested: str | SplitPattern | None
 ) -> tuple[SplitPattern, str, list[FileFinding]]:
     """Choose the split pattern; return its origin in words too, and a note if it is a guess."""
-    if asked is not None:
-        pattern = get_split_pattern(asked)
+    if requested is not None:
+        pattern = get_split_pattern(requested)
         title = f"{known.title}'s vocabulary, " if known else ""
-        return pattern, f"{title}split pattern {pattern.name} as asked for", []
+        return pattern, f"{title}split pattern {pattern.name} as requested for", []
     name = known.split_pattern if known else DEFAULT_PATTERN
     if known and certain:
         return get_split_pattern(name, guarded=False), f"{known.title} by its content", []

@@ -11,7 +11,7 @@ from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
-from tokviz.formats.recognise import Found, find
+from tokviz.formats.recognize import RecognizedFile, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.formats.subprocess_loader import load
@@ -105,7 +105,7 @@ def _of_broken(
     return [*findings, FileFinding("error", code, "", str(error))]
 
 
-def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
+def _compared(tokenizer: Tokenizer, found: RecognizedFile, report: Report) -> Report:
     """Compare the ids of a `tokenizer.json` with those of Hugging Face's library."""
     path = found.path / "tokenizer.json" if found.kind == "run" else found.path
     if tokenizer.remote or found.kind not in ("huggingface", "run"):

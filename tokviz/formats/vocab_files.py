@@ -151,7 +151,7 @@ def _draft(
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
         notes.append(guessed_pattern(DEFAULT_PATTERN, "the files hold"))
     else:
-        about += "split pattern as asked for"
+        about += "split pattern as requested"
     if specials and sidecar is None:
         shown = ", ".join(text for text, _ in specials[:4]) + (", …" if len(specials) > 4 else "")
         message = f"{shown} in the vocabulary: taken for special tokens, as no merge makes them"

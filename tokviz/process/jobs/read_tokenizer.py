@@ -2,13 +2,13 @@
 
 The one request is `{"kind": text, "path": text, "other": text or null, "name": text,
 "split_pattern": text, list of its fields, or null}`: the fields of
-`tokviz.formats.recognise.Found`, and the other arguments of `tokviz.formats.files.read`.
+`tokviz.formats.recognize.RecognizedFile`, and the other arguments of `tokviz.formats.files.read`.
 The answers are one of
 
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
   the tables come one after another, in parts;
-- `{"library": [path, content, reason]}`: the fields of `tokviz.formats.huggingface.NeedsLibrary`;
-- `{"refused": [path, reason]}`: the reason why the file cannot be read.
+- `{"library": [path, content, reason]}`: the fields of `tokviz.formats.hf_native.NeedsLibrary`;
+- `{"refused": [path, reason]}`: what is wrong with the file.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 from tokviz.errors import InputFileError
 from tokviz.formats.files import read
-from tokviz.formats.huggingface import NeedsLibrary
-from tokviz.formats.recognise import Found
+from tokviz.formats.hf_native import NeedsLibrary
+from tokviz.formats.recognize import RecognizedFile
 from tokviz.formats.tokenizer_ipc import messages, to_parts
 from tokviz.process.protocol import Body
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -33,9 +33,11 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         PatternError: If the split pattern is not a valid regex.
     """
-    fields, other = request["split_pattern"], request["other"]
-    pattern = SplitPattern(*fields) if isinstance(fields, list) else fields
-    found = Found(request["kind"], Path(request["path"]), None if other is None else Path(other))
+    asked, other = request["split_pattern"], request["other"]
+    pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
+    found = RecognizedFile(
+        request["kind"], Path(request["path"]), None if other is None else Path(other)
+    )
     try:
         tokenizer = read(found, pattern, request["name"])
     except InputFileError as error:

@@ -217,10 +217,10 @@ def about_place(place: SourceRow) -> str:
     """Describe the content of a location."""
     if place.source.startswith(HUB_PREFIX):
         return "Its files are downloaded from the Hugging Face Hub and kept in its cache."
-    from tokviz.formats.recognise import recognise
+    from tokviz.formats.recognize import recognize
 
     where = place_words(place.source)[1]
-    kind = recognise(place.source)
+    kind = recognize(place.source)
     return where if kind is None else f"{where}: {kind}"
 
 

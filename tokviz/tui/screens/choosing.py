@@ -153,12 +153,12 @@ class TokenizerChoice(Controller):
 
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
     """Return the source and the kind of the tokenizer at a path, None if there is none."""
-    from tokviz.formats.recognise import recognise
+    from tokviz.formats.recognize import recognize
     from tokviz.formats.registry import HUB_PREFIX
     from tokviz.tui.dialogs.tokenizer_rows import typed_source
 
     source = typed_source(text)
     if source is None or source.startswith(HUB_PREFIX) or not os.path.isabs(source):
         return None
-    kind = recognise(source) if os.path.exists(source) else None
+    kind = recognize(source) if os.path.exists(source) else None
     return None if kind is None else (source, kind)

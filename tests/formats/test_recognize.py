@@ -1,4 +1,4 @@
-"""What a file is tells its content, whatever it is called."""
+"""A file's content decides its kind, regardless of its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import tokviz
 from tests.formats.samples import TEXT, trained
-from tokviz.formats.recognise import Found, find, recognise
+from tokviz.formats.recognize import RecognizedFile, find, recognize
 from tokviz.formats.save import FORMATS
 
 OURS = trained("gpt2")
@@ -25,9 +25,9 @@ KINDS = {
 def test_content_decides_not_the_name(name, called, tmp_path):
     path = tmp_path / called
     OURS.save(path, format=name)
-    assert find(path) == Found(name, path)
+    assert find(path) == RecognizedFile(name, path)
     assert tokviz.load(path).encode("cats") == OURS.encode("cats")
-    assert recognise(path) == KINDS[name]
+    assert recognize(path) == KINDS[name]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -40,7 +40,7 @@ def test_a_folder_stands_for_the_tokenizer_in_it(name, indent, tmp_path):
     (tmp_path / "README.md").write_text("# A tokenizer\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "vocab_size": 400}')
-    assert recognise(tmp_path) == {**KINDS, "gpt2": "vocabulary of a pair of files"}[name]
+    assert recognize(tmp_path) == {**KINDS, "gpt2": "vocabulary of a pair of files"}[name]
     loaded = tokviz.load(str(tmp_path))
     assert loaded.vocab == OURS.vocab
     assert loaded.encode("cats") == OURS.encode("cats")
@@ -48,7 +48,7 @@ def test_a_folder_stands_for_the_tokenizer_in_it(name, indent, tmp_path):
 
 def test_a_run_folder_is_a_run(tmp_path):
     tokviz.train([TEXT], 300).save(tmp_path / "run")
-    assert recognise(tmp_path / "run") == "training run"
+    assert recognize(tmp_path / "run") == "training run"
     tok = tokviz.load(tmp_path / "run")
     assert tok.source == f"training run {tmp_path / 'run'}"
     assert tok.load_report is not None
@@ -74,7 +74,7 @@ def test_several_tokenizers_in_a_folder_are_a_question(tmp_path):
 def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):
     path = tmp_path / "x.json"
     path.write_text(content)
-    assert recognise(path) is None
+    assert recognize(path) is None
     with pytest.raises(tokviz.InputFileError, match=words):
         tokviz.load(path)
 

@@ -43,7 +43,7 @@ class OtherFormatError(InputFileError):
     """A file of a known kind that tokviz cannot load as a tokenizer."""
 
 
-class Found(NamedTuple):
+class RecognizedFile(NamedTuple):
     """A recognized tokenizer file or folder.
 
     Attributes:
@@ -57,7 +57,7 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-def recognise(path: StrPath) -> str | None:
+def recognize(path: StrPath) -> str | None:
     """Return in words the kind of tokenizer that a file or folder seems to hold, or None.
 
     Reads at most the first 64 KB, fast enough to call while a path is typed.
@@ -68,7 +68,7 @@ def recognise(path: StrPath) -> str | None:
         return None
 
 
-def find(path: StrPath) -> Found:
+def find(path: StrPath) -> RecognizedFile:
     """Find the tokenizer in a file or folder.
 
     Raises:
@@ -81,7 +81,7 @@ def find(path: StrPath) -> Found:
     kind = kind_of(path)
     if kind in ("vocab", "merges"):
         return _with_partner(kind, place, path)
-    return Found(kind, place)
+    return RecognizedFile(kind, place)
 
 
 def kind_of(path: StrPath) -> Kind:
@@ -261,10 +261,10 @@ _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
 _LIKELY_ENDS = (".json", ".tiktoken", ".model", ".txt", ".txt.gz", ".bpe", ".pkl", ".pickle")
 
 
-def _in_folder(folder: Path, path: StrPath) -> Found:
+def _in_folder(folder: Path, path: StrPath) -> RecognizedFile:
     names = _names(folder, path)
     if {"run.json", "tokenizer.json"} <= set(names):
-        return Found("run", folder)
+        return RecognizedFile("run", folder)
     if "tokenizer.json" in names:
         return find(folder / "tokenizer.json")
     for vocab in _VOCAB_NAMES:
@@ -272,7 +272,7 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
             if vocab in names and merges in names:
                 beginning = _head(folder / vocab, path).decode("utf-8", "replace")
                 _refuse_ends_of_words(beginning, folder / vocab)
-                return Found("vocab", folder / vocab, folder / merges)
+                return RecognizedFile("vocab", folder / vocab, folder / merges)
     found = []
     others: list[OtherFormatError] = []
     for name in names:
@@ -297,7 +297,7 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
 
 
-def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
+def _with_partner(kind: Kind, place: Path, path: StrPath) -> RecognizedFile:
     """Find the second file of a vocabulary and its merges, in the same folder."""
     names = _names(place.parent, path)
     wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES
@@ -307,7 +307,11 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
     for name in likely:
         if name in names and name != place.name:
             other = place.parent / name
-            return Found("vocab", place, other) if kind == "vocab" else Found("vocab", other, place)
+            return (
+                RecognizedFile("vocab", place, other)
+                if kind == "vocab"
+                else RecognizedFile("vocab", other, place)
+            )
     if kind == "vocab":
         # Report a truncated file, or JSON that is not a vocabulary, before missing merges.
         ids = read_json(place).values()
