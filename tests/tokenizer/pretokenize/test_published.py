@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models
 from tokviz.errors import PatternError
 from tokviz.formats.hf_pattern import split_pattern_of
 from tokviz.formats.huggingface import pre_tokenizer
-from tokviz.tokenizer.pretokenize.alternatives import alternative_of, top_level
+from tokviz.tokenizer.pretokenize.alternatives import cut_of, top_level
 from tokviz.tokenizer.pretokenize.patterns import (
     SPLIT_PATTERNS,
     STARTERS,
@@ -81,7 +81,7 @@ def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
     assert {gpt4o[start:end] for start, end in top_level(gpt4o)} <= WORDS.keys()
     pattern, text = SPLIT_PATTERNS["deepseek3"], "12世界・a!b ,\x01\u3040  \n c "
     spans = [match.span() for match in pattern.compile().finditer(text)]
-    found = [alternative_of(pattern, text, start, end) for start, end in spans]
+    found = [cut_of(pattern, text, start, end).alternative for start, end in spans]
     assert len({one.words for one in found if one}) == len(top_level(pattern.regex)) - 1
 
 
@@ -129,7 +129,7 @@ def test_set_intersection_in_a_regex_works_as_in_tiktoken(text: str) -> None:
 def test_the_alternative_of_an_intersection_is_found() -> None:
     pattern = SplitPattern("custom", r"[a-z&&[^aeiou|]|z]+|[aeiou]|\s", "custom")
     assert pre_tokens(pattern, "ab cd") == ["a", "b", " ", "cd"]
-    taken = [alternative_of(pattern, "ab cd", *span) for span in [(0, 1), (3, 5)]]
+    taken = [cut_of(pattern, "ab cd", *span).alternative for span in [(0, 1), (3, 5)]]
     assert [alternative and alternative.number for alternative in taken] == [2, 1]
 
 
