@@ -68,12 +68,6 @@ def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_li
     assert lineage(tok, refresh).merge == beginning("gpt2").merge_of(refresh)
 
 
-def test_lineage_names_the_merge_and_its_number() -> None:
-    node = lineage(THE, 257)
-    assert (node.merge, node.number) == ((b"th", b"e"), 2)
-    assert [child.token for child in node.children] == [b"th", b"e"]
-
-
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base"])
 def test_merges_have_the_numbers_of_replay(name: str) -> None:
     tok = tokviz.load(name)

@@ -82,7 +82,7 @@ def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
 def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.live.hues._SEARCHED_AT_ONCE", at_once)
+    monkeypatch.setattr("tokviz.live.hues.SEARCHED_AT_ONCE", at_once)
     old = chunk_tokens([10] * 24)
     # Four tokens that had one hue come together when all between them goes.
     runs = [

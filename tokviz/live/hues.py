@@ -23,7 +23,7 @@ NO_HUE = 255
 _UNPAINTED = re.compile(rb"\xff+")
 _TWINS = re.compile(rb"([\x00-\x05])\1")
 _COMPARED_AT_ONCE = 1024
-_SEARCHED_AT_ONCE = 65_536
+SEARCHED_AT_ONCE = 65_536
 _LOOK_BACK = 64
 
 
@@ -48,9 +48,9 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
     at = 0
     while at < len(hues):
         # Search step by step, because a search does not release the GIL.
-        twins = _TWINS.search(hues, at, at + _SEARCHED_AT_ONCE)
+        twins = _TWINS.search(hues, at, at + SEARCHED_AT_ONCE)
         if twins is None:
-            at += _SEARCHED_AT_ONCE - 1
+            at += SEARCHED_AT_ONCE - 1
         else:
             at = twins.start() + 1
             hues[at] = _other_hue(hues, at, NO_HUE, NO_HUE)

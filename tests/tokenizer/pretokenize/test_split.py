@@ -201,9 +201,9 @@ def test_only_a_text_with_contested_characters_needs_their_table() -> None:
 def test_the_first_safe_cut_is_found_however_little_is_looked_at_at_a_time(
     text: str, start: int, most: int
 ) -> None:
-    for safe_cut in patterns._CUTS:
+    for safe_cut in patterns.SAFE_CUTS:
         cut = patterns.compiled_cut(safe_cut)
         expected = next((at for at in range(start, len(text)) if cut.match(text, at)), None)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(patterns, "_RUN_CHARS", most)
+            patch.setattr(patterns, "RUN_CHARS", most)
             assert patterns.first_cut(safe_cut, text, start, len(text)) == expected

@@ -226,12 +226,6 @@ def test_a_text_is_one_token_from_some_merge_on() -> None:
     assert replay.text("t").n_tokens(0) == 1
 
 
-def test_a_text_begins_with_its_bytes_and_ends_with_its_tokens() -> None:
-    prepared = OPEN["gpt2"].text("the theory of everything")
-    assert prepared.n_tokens(0) == 24
-    assert prepared.n_tokens(50_000) == len(prepared.at(50_000)) == 4
-
-
 def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
     vocab = {0: b"a", 1: b"b", 2: b"ab"}
     replay = Replay.open(Tokenizer(vocab, [(b"a", b"b")], split_pattern="none"))
