@@ -62,7 +62,7 @@ def chunk_tokens(ids: list[int]) -> ChunkTokens:
 
 @examples(500)
 @given(head=IDS, old_ids=IDS, tail=IDS, new_ids=IDS, shift=st.integers(0, 5))
-def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
+def test_exactly_the_unchanged_tokens_are_recalled(
     head: list[int], old_ids: list[int], tail: list[int], new_ids: list[int], shift: int
 ) -> None:
     missing = max(sum(id // 10 for id in old_ids) - sum(id // 10 for id in new_ids), 0)

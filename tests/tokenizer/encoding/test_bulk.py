@@ -242,7 +242,7 @@ def test_the_first_error_ends_all_threads(n_threads: int, monkeypatch: pytest.Mo
     assert ids_of(made, tok.split_pattern, "b b") == [0, 1, 0]
 
 
-def test_what_no_table_holds_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vocabularies_too_large_for_the_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert BulkEncoder.of(pack_merges([], []).columns(), whole=False) is None
     monkeypatch.setattr(bulk_kernels, "ID_BITS", 8)
     assert BulkEncoder.of(pack_merges(enumerate([*SINGLE, b"ab"]), []).columns(),

@@ -70,7 +70,7 @@ def test_one_regex_cuts_as_the_three_of_deepseek_v3_do(text: str) -> None:
     assert pre_tokens(pattern, text) == by_library(part, text)
 
 
-def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
+def test_alternatives_of_named_patterns_are_described() -> None:
     alternatives = {
         pattern.regex[start:end]
         for pattern in SPLIT_PATTERNS.values()
@@ -95,7 +95,7 @@ def test_every_named_pattern_has_a_title_and_a_sentence_and_cuts_alike_in_the_li
         assert by_library(pre_tokenizer(pattern), TEXT) == pre_tokens(pattern, TEXT)
 
 
-def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
+def test_copied_python_splits_like_the_pattern() -> None:
     regexes = [named.regex for named in SPLIT_PATTERNS.values()]
     regexes += [*(regex for regex, _ in STARTERS), KIMI_K2, "[a-z]+", "x*", "é|'\"\\\\"]
     patterns = [get_split_pattern(regex) for regex in regexes]
@@ -109,7 +109,7 @@ def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(STARTERS)))
-def test_a_regex_to_begin_with_leaves_nothing_out_and_cuts_alike_in_the_library(
+def test_starter_regexes_leave_no_gap_and_split_alike_in_the_library(
     number: int,
 ) -> None:
     regex, about = STARTERS[number]
