@@ -140,7 +140,7 @@ def test_a_selection_explains_each_of_its_pre_tokens() -> None:
     live.ids()
     found = explain(tok, selected_place(live, 2, 17))
     assert [cut.pre_token for cut in found.cuts] == [b"'s", b" unbelievable"]
-    assert found.single_token is not None and found.one.reason == "split"
+    assert found.single_token is not None and found.single_token.reason == "split"
     assert found.lineage is None
 
 
