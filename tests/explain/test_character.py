@@ -25,7 +25,7 @@ def gpt4() -> Tokenizer:
 
 
 @given(text=nasty.byte_texts.filter(bool))
-def test_every_character_of_nasty_text_is_told_exactly_and_safely(text: str) -> None:
+def test_every_character_of_nasty_text_is_described_exactly_and_safely(text: str) -> None:
     spans = clusters(text)
     assert "".join(text[start:end] for start, end in spans) == text
     for at in {0, len(text) // 2, len(text) - 1}:
@@ -74,7 +74,7 @@ def test_the_character_of_a_byte_is_found(text: str) -> None:
     ],
     ids=lambda value: ascii(value) if len(value) < 5 else "",
 )  # fmt: skip
-def test_what_cannot_be_seen_is_named(char: str, words: str) -> None:
+def test_invisible_characters_are_named(char: str, words: str) -> None:
     assert words in format_sentences(inspect(char, 0, gpt4()).notes)
 
 

@@ -36,7 +36,7 @@ from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_ali
         (b"\t{", "white space and punctuation"),
     ],
 )
-def test_kinds_are_told_in_words(token: bytes, words: str) -> None:
+def test_kinds_are_described(token: bytes, words: str) -> None:
     assert kind(token) == words
 
 
@@ -56,7 +56,7 @@ def test_bytes_that_are_no_text_are_called_so_and_no_others(token: bytes) -> Non
 
 
 @given(st.text(min_size=1, max_size=9), st.integers(0, 3), st.integers(0, 3))
-def test_spaces_beside_a_text_are_counted_behind_its_kind(text: str, n: int, m: int) -> None:
+def test_surrounding_spaces_are_counted_after_the_kind(text: str, n: int, m: int) -> None:
     assume(not text.isspace() and text == text.strip(" "))
     spaces = "a space" if n + m == 1 else f"{n + m} spaces"
     beside = f" {'after' if n else 'before'} {spaces}" if n + m else ""
@@ -72,7 +72,7 @@ def test_a_part_of_a_character_names_it_and_its_bytes() -> None:
     assert cut_characters(first + second, third, b"") == [CutCharacter("世", 3, 3, 3)]
 
 
-def test_a_token_may_end_one_character_and_begin_another() -> None:
+def test_a_token_can_end_one_character_and_start_another() -> None:
     both = "é世".encode()
     assert cut_characters(both[:1], both[1:3], both[3:]) == [
         CutCharacter("é", 2, 2, 2),

@@ -71,7 +71,7 @@ def test_the_alternative_is_the_one_whose_group_matches(text: str, name: str) ->
     ],
     ids=["digits", "one-digit", "spaces", "lines", "letters", "end"],
 )
-def test_what_ends_a_pre_token_is_named(
+def test_the_end_of_a_pre_token_is_explained(
     name: str, text: str, pre_token: str, limit: str, part: str
 ) -> None:
     start = text.index(pre_token)
@@ -88,7 +88,7 @@ def test_an_earlier_alternative_wins_over_a_longer_one() -> None:
     assert "the first alternative that matches wins" in as_text(found)
 
 
-def test_a_guarded_pattern_is_asked_in_the_child_and_says_the_same(
+def test_a_guarded_pattern_is_explained_in_the_child(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text, custom = "abab 12  c", r"\w{2}|\s+(?!\S)|\s|."
@@ -134,17 +134,17 @@ def test_every_token_is_explained_as_it_is_encoded(name: str, text: str) -> None
         )
 
 
-def test_a_selection_over_several_pre_tokens_says_how_each_is_cut() -> None:
+def test_a_selection_explains_each_of_its_pre_tokens() -> None:
     tok = tokviz.load("cl100k_base")
     live = LiveDocument("it's unbelievable", tok)
     live.ids()
     found = explain(tok, selected_place(live, 2, 17))
     assert [cut.pre_token for cut in found.cuts] == [b"'s", b" unbelievable"]
-    assert found.one is not None and found.one.reason == "split"
+    assert found.single_token is not None and found.single_token.reason == "split"
     assert found.lineage is None
 
 
-def test_a_special_token_is_said_to_be_cut_out_first() -> None:
+def test_a_special_token_is_explained() -> None:
     tok = tokviz.load("gpt2")
     live = LiveDocument("end<|endoftext|>", tok)
     live.ids()
@@ -154,7 +154,7 @@ def test_a_special_token_is_said_to_be_cut_out_first() -> None:
     assert "is a special token" in as_text(found)
 
 
-def test_a_token_that_is_never_encoded_is_said_to_be_unreachable() -> None:
+def test_a_token_that_is_never_encoded_is_reported_as_unreachable() -> None:
     tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc"]
     tok = Tokenizer(dict(enumerate(tokens)), [(b"a", b"b")], name="small")
     found = explain(tok, bytes_place(b"abc", 257))
@@ -197,7 +197,7 @@ def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> Non
             assert "It ends because a special token comes next." in as_text(explain(tok, place))
 
 
-def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path) -> None:
+def test_explanations_for_another_library_name_the_unknown_facts(tmp_path: Path) -> None:
     vocab = {word: number for number, word in enumerate(["the", "cat", "sat", "[UNK]"])}
     made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
     made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
@@ -216,7 +216,7 @@ def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path)
         tok.close()
 
 
-def test_text_that_a_tokenizer_leaves_out_is_said_to_be_left_out(tmp_path: Path) -> None:
+def test_text_omitted_by_a_tokenizer_is_reported(tmp_path: Path) -> None:
     made = hf.Tokenizer(hf.models.WordLevel({"cat": 0, "[UNK]": 1}, unk_token="[UNK]"))
     made.normalizer = hf.normalizers.Replace("x", "")
     path = tmp_path / "without_x.json"
@@ -250,7 +250,7 @@ def test_text_that_is_composed_before_it_is_cut_keeps_its_pre_tokens_in_place() 
         assert "normalized" in format_sentences(found.notes)
 
 
-def test_characters_are_named_by_what_a_pattern_asks_of_them() -> None:
+def test_characters_are_described_by_category() -> None:
     assert character_words("世") == "a letter"
     assert character_words("\udc80") == "a byte that is not part of a character"
     assert character_words("") == "nothing"

@@ -17,12 +17,12 @@ def test_ids_may_be_written_in_many_ways(written):
 @pytest.mark.parametrize(
     "written", ["", "[]", "  ", "a 1", "1.5", "-1", "1e3", "²", "٣", "9" * 19, "15339 \x00"]
 )
-def test_what_holds_more_or_less_than_numbers_is_no_list_of_ids(written):
+def test_text_with_other_characters_is_not_a_list_of_ids(written):
     assert ids_in(written) is None
 
 
 @given(st.lists(st.integers(0, 10**17), min_size=1))
-def test_what_python_prints_is_read_back(ids):
+def test_a_python_list_of_ids_is_parsed(ids):
     assert ids_in(str(ids)) == ids
 
 

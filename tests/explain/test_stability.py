@@ -50,7 +50,7 @@ def test_no_character_changes_more_and_the_named_one_changes_as_much(name: str, 
         assert b"".join(found.becomes) == found.data + found.character.encode()
 
 
-def test_a_text_that_ends_in_a_space_says_what_it_makes_unreachable() -> None:
+def test_a_trailing_space_names_tokens_it_makes_unreachable() -> None:
     tok = tokviz.load("gpt2")
     found = unstable_end(tok, "once upon a ")
     assert (found.n_tokens, found.data) == (1, b" ")

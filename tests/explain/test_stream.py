@@ -27,7 +27,7 @@ def test_bytes_are_held_back_only_while_a_character_may_still_become_whole(ids):
         assert shown == data[: len(data) - len(step.held)].decode("utf-8", "replace")
 
 
-def test_where_decoding_each_token_by_itself_goes_wrong_is_told():
+def test_wrong_decoding_of_single_tokens_is_reported():
     steps = list(stream(GPT2, GPT2.encode("a世")))
     assert [step.is_broken_alone for step in steps] == [False, True, True]
     assert [step.held for step in steps] == [b"", b"\xe4\xb8", b""]

@@ -50,7 +50,7 @@ def test_equal_parts_are_drawn_once() -> None:
     assert drawn(spaces, 257) == ["b'    ' 257", "└─ b'  ' twice 256", "   └─ b' ' twice 32"]
 
 
-def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_listed() -> None:
+def test_lineage_equals_encoding_if_every_way_to_build_a_token_is_listed() -> None:
     tok = with_every_merge()
     order = {merge: at for at, merge in enumerate(tok.merges)}
     replay = Replay.open(tok)
@@ -68,12 +68,6 @@ def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_li
     assert lineage(tok, refresh).merge == beginning("gpt2").merge_of(refresh)
 
 
-def test_lineage_names_the_merge_and_its_number() -> None:
-    node = lineage(THE, 257)
-    assert (node.merge, node.number) == ((b"th", b"e"), 2)
-    assert [child.token for child in node.children] == [b"th", b"e"]
-
-
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base"])
 def test_merges_have_the_numbers_of_replay(name: str) -> None:
     tok = tokviz.load(name)
@@ -87,7 +81,7 @@ def test_merges_have_the_numbers_of_replay(name: str) -> None:
     assert entry_of(tok, tok.encode(" ")[0]).merge is None, "a single byte is no merge"
 
 
-def test_leaves_say_why_they_are_leaves() -> None:
+def test_leaves_explain_why_they_are_leaves() -> None:
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"orphan"}
     tok = Tokenizer(vocab, [], {"<|end|>": 300})
     assert lineage(tok, 65).note == "a single byte"
@@ -211,14 +205,14 @@ def test_a_cut_of_the_split_pattern_is_named() -> None:
     assert (b"the" in found.sentences[0]) and (b" cat" in found.sentences[0])
 
 
-def test_a_token_that_the_pattern_never_lets_form_is_told() -> None:
+def test_a_token_that_the_pattern_always_splits_is_reported() -> None:
     tok = merge_list((b"e", b" "))
     found = why_not_one_token(tok, b"e ")
     assert found.reason == "split"
     assert "The vocabulary contains it (id 256)" in str(found)
 
 
-def test_text_that_is_no_token_shows_where_the_merges_end() -> None:
+def test_text_that_is_not_a_token_shows_the_missing_merge() -> None:
     found = why_not_one_token(THE, b"thethe")
     assert found.reason == "not in the vocabulary"
     assert found.sentences[0][1:4] == (b"the", " + ", b"the")
@@ -226,7 +220,7 @@ def test_text_that_is_no_token_shows_where_the_merges_end() -> None:
     assert str(found).endswith(" The merge 'the' + 'the' is missing.")
 
 
-def test_a_merge_that_comes_too_late_names_the_one_that_was_first() -> None:
+def test_a_late_merge_names_the_earlier_one() -> None:
     tok = merge_list((b"b", b"c"), (b"a", b"b"), (b"ab", b"c"))
     found = why_not_one_token(tok, b"abc")
     assert found.reason == "too late"
@@ -252,7 +246,7 @@ def test_one_token_and_nothing_are_answered() -> None:
     assert why_not_one_token(THE, b"").reason == "empty"
 
 
-def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
+def test_tokens_of_another_library_have_no_merges(tmp_path: Path) -> None:
     vocab = ["[UNK]", "play", "##ing", "##s", "p"]
     made = hf.Tokenizer(
         hf.models.WordPiece({word: n for n, word in enumerate(vocab)}, unk_token="[UNK]")
@@ -279,7 +273,7 @@ def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
         tok.close()
 
 
-def test_a_token_that_is_too_long_to_trace_is_told_in_one_sentence() -> None:
+def test_a_token_too_long_to_trace_is_reported() -> None:
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab" * 300}
     found = why_not_one_token(Tokenizer(vocab, []), b"ab" * 300)
     assert found.reason == "too long"

@@ -67,7 +67,7 @@ def _tokens(document: LiveDocument) -> list[Placed]:
     return [(token.byte_start, token.byte_end, token.id, token.hue) for token in found]
 
 
-def test_what_an_edit_leaves_alone_has_the_same_tokens_in_the_same_hues() -> None:
+def test_text_outside_an_edit_keeps_its_tokens_and_hues() -> None:
     rng, words = random.Random(1), [*FRAGMENTS, " word", "\udcff"]
     text, gpt2 = "".join(rng.choices(words, k=150)), tokviz.load("gpt2")
     document = LiveDocument(text, gpt2, chunk_target=99)

@@ -49,9 +49,7 @@ def assert_exact(live: LiveDocument, text: str) -> None:
 
 @pytest.mark.parametrize("parse_specials", [True, False])
 @pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
-def test_whatever_is_looked_at_and_edited_the_tokens_are_those_of_the_text(
-    name: str, parse_specials: bool
-) -> None:
+def test_tokens_are_exact_after_any_queries_and_edits(name: str, parse_specials: bool) -> None:
     for seed in range(ROUNDS):
         rng = random.Random(f"{name} {parse_specials} {seed}")
         text = random_runs(rng) if seed % 4 == 3 else random_text(rng, 120)
@@ -81,7 +79,7 @@ def test_whatever_is_looked_at_and_edited_the_tokens_are_those_of_the_text(
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-def test_what_is_looked_at_is_cut_finely_and_keeps_its_hues(is_known: bool) -> None:
+def test_shown_text_is_cut_finely_and_keeps_its_hues(is_known: bool) -> None:
     live = LiveDocument(MUCH, tokviz.load("gpt2"))
     before = n_coarse(live)
     assert before > 15
@@ -100,7 +98,7 @@ def test_what_is_looked_at_is_cut_finely_and_keeps_its_hues(is_known: bool) -> N
     assert_exact(live, MUCH[:250_000] + "x" + MUCH[250_000:])
 
 
-def test_another_tokenizer_finds_much_text_in_coarse_chunks_again() -> None:
+def test_another_tokenizer_starts_with_coarse_chunks_again() -> None:
     live = LiveDocument(MUCH, tokviz.load("gpt2"))
     live.tokens_in(0, len(MUCH))
     assert n_coarse(live) == 0
@@ -109,7 +107,7 @@ def test_another_tokenizer_finds_much_text_in_coarse_chunks_again() -> None:
     assert live.text == MUCH
 
 
-def test_a_stretch_without_a_cut_is_a_chunk_of_its_own() -> None:
+def test_a_stretch_without_a_cut_is_one_chunk() -> None:
     live = LiveDocument(MUCH + "a" * 100_000 + " " + MUCH, tokviz.load("gpt2"))
     long = [chunk.n_chars for chunk in live.chunks() if chunk.n_chars > 2 * 16 * CHUNK_TARGET]
     assert len(long) == 1
@@ -127,7 +125,7 @@ def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
         assert packed.n_raw_bytes == bytetext.n_raw_bytes(text)
 
 
-def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
+def test_words_are_counted_across_parts() -> None:
     rng = random.Random(5)
     counter = WordCounter()
     parts: list[TextPart] = []
@@ -139,7 +137,7 @@ def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "o200k_base"])
-def test_whoever_types_at_the_ends_of_much_text_sees_tokens_at_once(name: str) -> None:
+def test_typing_at_the_ends_of_a_long_text_shows_tokens_immediately(name: str) -> None:
     pasted, opened = (
         LiveDocument(text, tokenizer(name)) for text in ("ab", MUCH + "word 狐 " * 1_500)
     )
@@ -154,10 +152,10 @@ def test_whoever_types_at_the_ends_of_much_text_sees_tokens_at_once(name: str) -
 
 @pytest.mark.parametrize("parse_specials", [True, False])
 @pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
-def test_a_text_that_began_with_its_head_is_exact_once_its_rest_is_there(
+def test_a_text_opened_by_its_head_is_exact_once_complete(
     name: str, parse_specials: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunked_text, "_HEAD_TARGETS", 1)
+    monkeypatch.setattr(chunked_text, "HEAD_TARGETS", 1)
     had_rest = 0
     for seed in range(ROUNDS):
         rng = random.Random(f"head {name} {parse_specials} {seed}")
@@ -194,7 +192,7 @@ def test_a_text_that_began_with_its_head_is_exact_once_its_rest_is_there(
     assert had_rest
 
 
-def test_another_tokenizer_may_come_before_the_rest() -> None:
+def test_the_tokenizer_can_change_before_the_rest_arrives() -> None:
     live = LiveDocument([MUCH[:700_000]] * 2, tokviz.load("gpt2"), head_first=True)
     for _ in live.read_on():
         pass

@@ -38,7 +38,7 @@ def test_a_search_in_steps_finds_the_cuts_of_one_search(
     for _ in range(60):
         text, target = random_text(rng, 30), rng.choice([1, 5, 40])
         whole = rule.split(text, target, rng.choice([None, 3]))
-        monkeypatch.setattr("tokviz.live.cuts._SEARCHED_AT_ONCE", rng.choice([1, 2, 7]))
+        monkeypatch.setattr("tokviz.live.cuts.SEARCHED_AT_ONCE", rng.choice([1, 2, 7]))
         in_steps = [rule.split(text, target, first) for first in (None, 3)]
         monkeypatch.undo()
         assert whole in in_steps

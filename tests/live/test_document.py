@@ -11,7 +11,7 @@ from tokviz.live import occurrences
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
-from tokviz.text.snapshots import TextPart, joined
+from tokviz.text.snapshots import joined
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000
@@ -51,7 +51,7 @@ def test_an_empty_document_is_complete() -> None:
     assert live.text == ""
 
 
-def test_asking_for_tokens_encodes_only_what_is_asked_for() -> None:
+def test_a_request_encodes_only_the_requested_tokens() -> None:
     live = LiveDocument("some words " * 10_000, tokenizer("gpt2"))
     assert live.n_tokens == 0
     assert live.ensure(50_000, 50_100)
@@ -90,31 +90,21 @@ def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
     assert [chunk.n_chars for chunk in live.chunks()] == [40_000]
 
 
-def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
-    live = LiveDocument("aaaa\nbbbb", tokenizer("gpt2"), chunk_target=1)
-    assert live.parts() == [TextPart("aaaa\n"), TextPart("bbbb")]
-    live.edit(3, 1, " ")
-    assert ids_of(live) == tokenizer("gpt2").encode("aaa \nbbbb")
-
-
+@pytest.mark.parametrize("target", [1, 4])
 @pytest.mark.parametrize("cut_at", range(1, len(SPECIAL)))
-def test_a_special_token_typed_across_a_chunk_border_is_seen(cut_at: int) -> None:
-    head = "word " * 3 + SPECIAL[:cut_at]
-    live = LiveDocument(head + " word" * 3, tokenizer("gpt2"), chunk_target=4)
-    live.edit(len(head), 0, SPECIAL[cut_at:])
-    assert 50256 in ids_of(live)
-    live.edit(len(head), 1, "")
-    assert 50256 not in ids_of(live)
-    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
-
-
-@pytest.mark.parametrize("cut_at", range(1, len(SPECIAL)))
-def test_a_special_token_completed_before_a_chunk_border_is_seen(cut_at: int) -> None:
-    tail = SPECIAL[cut_at:] + " word" * 3
-    live = LiveDocument("word " * 3 + tail, tokenizer("gpt2"), chunk_target=1)
-    live.edit(15, 0, SPECIAL[:cut_at])
-    assert 50256 in ids_of(live)
-    assert ids_of(live) == tokenizer("gpt2").encode(live.text)
+def test_a_special_token_typed_across_a_chunk_border_is_seen(cut_at: int, target: int) -> None:
+    for typed_first in (True, False):
+        there, typed = SPECIAL[:cut_at], SPECIAL[cut_at:]
+        if typed_first:
+            there, typed = "", SPECIAL[:cut_at]
+        rest = SPECIAL[cut_at:] if typed_first else ""
+        head = "word " * 3 + there
+        live = LiveDocument(f"{head}{rest} word word word", tokenizer("gpt2"), chunk_target=target)
+        live.edit(len(head), 0, typed)
+        assert 50256 in ids_of(live)
+        live.edit(len(head), 1, "")
+        assert 50256 not in ids_of(live)
+        assert ids_of(live) == tokenizer("gpt2").encode(live.text)
 
 
 def test_special_tokens_can_be_taken_for_text() -> None:
@@ -125,7 +115,7 @@ def test_special_tokens_can_be_taken_for_text() -> None:
     assert ids_of(live) == tokenizer("gpt2").encode(live.text, allowed_special="none")
 
 
-def test_tokens_that_share_a_character_say_so() -> None:
+def test_tokens_that_share_a_character_are_marked() -> None:
     live = LiveDocument("a🤖", tokenizer("gpt2"))
     assert [(s.start, s.end, s.split) for s in live.tokens_in(0, 2)] == [
         (0, 1, 0),
@@ -171,7 +161,7 @@ def test_an_edit_outside_the_text_changes_nothing(edit: tuple[int, int, str]) ->
     assert (live.text, live.revision) == ("abc", 0)
 
 
-def test_a_surrogate_that_is_no_byte_is_refused_and_changes_nothing() -> None:
+def test_a_lone_surrogate_is_refused_and_changes_nothing() -> None:
     live = LiveDocument("abc", tokenizer("gpt2"))
     with pytest.raises(UnicodeEncodeError):
         live.edit(1, 1, "\ud800")
@@ -252,7 +242,7 @@ def test_a_prepared_text_is_not_searched_for_cuts_again(
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_prepared_reading_is_taken_over_with_what_was_edited_since(
+def test_a_prepared_reading_is_used_with_later_edits(
     edited: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = LiveDocument("some words 12\n" * 50_000, tokenizer("cl100k_base"))
@@ -277,7 +267,7 @@ def test_a_prepared_reading_is_taken_over_with_what_was_edited_since(
     assert document.changes.since(revision) == (0, 0, 0)
 
 
-def test_a_reading_of_a_text_that_is_gone_or_for_another_tokenizer_is_not_taken() -> None:
+def test_a_stale_reading_is_not_used() -> None:
     document = LiveDocument("some words\n" * 2_000, tokenizer("cl100k_base"))
     document.prepare_reading(tokenizer("gpt2"), True)
     document.set_text("other words\n")
@@ -289,7 +279,7 @@ def test_a_reading_of_a_text_that_is_gone_or_for_another_tokenizer_is_not_taken(
 
 
 @pytest.mark.parametrize("overtake", ["the tokenizer of now", "another text"])
-def test_a_reading_that_is_wanted_no_more_is_not_kept(overtake: str) -> None:
+def test_a_superseded_reading_is_discarded(overtake: str) -> None:
     document = LiveDocument("some words\n" * 2_000, tokenizer("cl100k_base"))
     before = _chunks_there_are()
     document.prepare_reading(tokenizer("gpt2"), True)
@@ -305,7 +295,7 @@ def _chunks_there_are() -> int:
     return sum(isinstance(one, Chunk) for one in gc.get_objects())
 
 
-def test_tokens_of_much_text_that_goes_leave_the_counts_by_and_by() -> None:
+def test_counts_of_a_long_removed_text_are_updated_gradually() -> None:
     document = LiveDocument("some words\n" * 20_000, tokenizer("cl100k_base"))
     while not document.encode_pending(1):
         pass
@@ -327,7 +317,7 @@ def test_the_tokens_of_a_long_text_are_counted_as_those_of_a_short_one() -> None
     document = LiveDocument(text, tokenizer("gpt2"))
     while not document.encode_pending(1.0):
         pass
-    assert document.n_tokens > occurrences._MANY
+    assert document.n_tokens > occurrences.MANY_TOKENS
     assert document.token_counts() == Counter(document.ids())
     document.edit(5, 100_000, "x")
     while not document.encode_pending(1.0):

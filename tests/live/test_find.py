@@ -24,7 +24,7 @@ def test_case_is_ignored_unless_it_matters() -> None:
     assert spans("Token token", FindQuery("token", case=True)) == [(6, 11)]
 
 
-def test_plain_text_is_no_pattern() -> None:
+def test_plain_text_is_not_a_pattern() -> None:
     assert spans("a.b axb", FindQuery("a.b")) == [(0, 3)]
     assert spans("a.b axb", FindQuery("a.b", regex=True)) == [(0, 3), (4, 7)]
 
@@ -87,7 +87,7 @@ def test_more_matches_than_the_limit_are_not_counted(monkeypatch) -> None:
     assert not matches.complete
 
 
-def test_search_ends_when_told_to() -> None:
+def test_a_search_can_be_stopped() -> None:
     assert len(find_all("a" * 10_000, FindQuery("a", case=True), stop=lambda: True)) == 1024
 
 
@@ -98,7 +98,7 @@ def test_nearest_match_is_at_or_after_and_goes_round() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a+b?", "(?<=b)a|c", "a*", r"\bx", "(a|ab)(c|bcd)?", "(?i)B"])
-def test_a_child_finds_what_is_found_here(pattern: str) -> None:
+def test_the_child_finds_the_same_matches(pattern: str) -> None:
     text = "aab abcd\ncaab \udce9 x ab c\n" * 200
     here = [m.span() for m in regex.finditer(pattern, text, regex.MULTILINE) if m[0]]
     assert spans(text, FindQuery(pattern, regex=True, case=True)) == here
@@ -112,7 +112,7 @@ COMPILING = "(?:(?:a{100}){100}){50}"
 
 
 @pytest.mark.parametrize("pattern", [COMPILING, "(a+)+$"])
-def test_nothing_stands_still_while_an_expression_is_tried(pattern: str) -> None:
+def test_other_threads_run_during_a_search(pattern: str) -> None:
     find_all("a", FindQuery("b", regex=True))  # the child is there
     with ThreadPoolExecutor() as pool:
         search = pool.submit(find_all, "a" * 50_000 + "b", FindQuery(pattern, regex=True))
@@ -124,7 +124,7 @@ def test_nothing_stands_still_while_an_expression_is_tried(pattern: str) -> None
     assert turns > 100
 
 
-def test_a_newer_search_takes_the_place_of_an_older_one(monkeypatch) -> None:
+def test_a_newer_search_cancels_an_older_one(monkeypatch) -> None:
     monkeypatch.setattr(interactive_regex, "STEP_SECONDS", 60)
     with ThreadPoolExecutor() as pool:
         older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True))
@@ -146,7 +146,7 @@ def test_a_newer_search_takes_the_place_of_an_older_one(monkeypatch) -> None:
     ],
     ids=["as typed", "nothing", "groups", "names", "raw bytes", "what stands before"],
 )  # fmt: skip
-def test_what_is_found_is_replaced(text: str, query: FindQuery, put: str, expected: str) -> None:
+def test_matches_are_replaced(text: str, query: FindQuery, put: str, expected: str) -> None:
     found = find_all(text, query, put=put)
     start, end, new = found.replaced_in(text)
     assert text[:start] + new + text[end:] == expected
@@ -154,7 +154,7 @@ def test_what_is_found_is_replaced(text: str, query: FindQuery, put: str, expect
     assert (start, end, new) == (found.starts[0], found.ends[0], found.texts[0])
 
 
-def test_a_replacement_that_names_no_group_is_told() -> None:
+def test_a_replacement_with_an_unknown_group_is_an_error() -> None:
     for put in (r"\2", r"\g<x>", "\\"):
         problem = find_all("ab", FindQuery("(a)b", regex=True), put=put).problem
         assert problem.startswith("The pattern does not work: in the replacement, "), put

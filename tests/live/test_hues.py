@@ -12,7 +12,7 @@ from tests.oracles.edits import random_edit, random_text, tokenizer
 from tests.profiles import examples
 from tokviz.live.chunks import ChunkTokens, OldTokens, TokenLengths
 from tokviz.live.document import LiveDocument
-from tokviz.live.hues import N_HUES, NO_HUE, paint, recall
+from tokviz.live.hues import N_HUES, NO_HUE, hues_of, paint, recall
 from tokviz.live.spans import TokenSpan
 
 HUES = st.integers(0, N_HUES - 1)
@@ -62,7 +62,7 @@ def chunk_tokens(ids: list[int]) -> ChunkTokens:
 
 @examples(500)
 @given(head=IDS, old_ids=IDS, tail=IDS, new_ids=IDS, shift=st.integers(0, 5))
-def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
+def test_exactly_the_unchanged_tokens_are_recalled(
     head: list[int], old_ids: list[int], tail: list[int], new_ids: list[int], shift: int
 ) -> None:
     missing = max(sum(id // 10 for id in old_ids) - sum(id // 10 for id in new_ids), 0)
@@ -82,7 +82,7 @@ def test_exactly_the_tokens_that_stand_where_they_stood_are_recalled(
 def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.live.hues._SEARCHED_AT_ONCE", at_once)
+    monkeypatch.setattr("tokviz.live.hues.SEARCHED_AT_ONCE", at_once)
     old = chunk_tokens([10] * 24)
     # Four tokens that had one hue come together when all between them goes.
     runs = [
@@ -193,3 +193,17 @@ def test_a_deletion_that_brings_equal_hues_together_changes_one_of_them() -> Non
     spans = live.tokens_in(0, 6)
     assert [span.hue for span in spans][::2] == [hues[0], hues[7]]
     assert spans[1].hue not in (hues[0], hues[7])
+
+
+@given(st.lists(st.integers(0, 20), max_size=200))
+def test_neighbours_never_share_a_hue_by_id(ids: list[int]) -> None:
+    hues = hues_of(ids, 0, len(ids))
+    assert len(hues) == len(ids) and all(0 <= hue < N_HUES for hue in hues)
+    assert all(a != b for a, b in pairwise(hues))
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.data())
+def test_hues_by_id_do_not_depend_on_the_range(ids: list[int], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(ids)))
+    last = data.draw(st.integers(first, len(ids)))
+    assert hues_of(ids, first, last) == hues_of(ids, 0, len(ids))[first:last]

@@ -75,7 +75,7 @@ def test_counting_goes_in_slices() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt4", "qwen2", "none"])
-def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
+def test_a_long_run_is_counted_in_steps_and_an_edit_restarts_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tokviz.live.pre_tokens.LONG_GROUP", 50)

@@ -74,7 +74,7 @@ def test_walks_go_both_ways_from_any_place() -> None:
         assert list(chunks.walk_back(place)) == expected[:number][::-1]
 
 
-def test_an_offset_behind_the_end_is_in_the_last_chunk() -> None:
+def test_an_offset_after_the_end_is_in_the_last_chunk() -> None:
     expected = random_chunks(random.Random(0), 300)
     chunks = ChunkList(expected)
     last = chunks.place_of(expected[-1])

@@ -71,7 +71,7 @@ def test_the_editing_thread_asks_for_nothing(document):
     assert document.n_tokens == 0
 
 
-def test_until_the_new_tokens_are_there_the_old_ones_lend_their_hues(document):
+def test_pending_text_keeps_its_previous_hues(document):
     before = looks(document)
     document.edit(6, 1, "W")
     pending = document.tokens_in(0, document.n_chars)
@@ -89,7 +89,7 @@ def test_until_the_new_tokens_are_there_the_old_ones_lend_their_hues(document):
     assert looks(document)[-1][1:] == (before[-1][1] + 1, before[-1][2])
 
 
-def test_what_cannot_be_encoded_stays_unknown_and_says_why(document):
+def test_text_that_cannot_be_encoded_stays_unknown_with_a_reason(document):
     document.edit(0, 0, "boom ")
     assert not document.settled
     assert document.encode_pending(60)
@@ -103,7 +103,7 @@ def test_what_cannot_be_encoded_stays_unknown_and_says_why(document):
     assert document.complete
 
 
-def test_what_cannot_be_encoded_leaves_nothing_to_do_though_another_place_is_edited():
+def test_after_a_failure_edits_elsewhere_leave_no_pending_work():
     text = "boom " + "words " * 5_000
     document = LiveDocument(text, Here())
     assert document.encode_pending(60)

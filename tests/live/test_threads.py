@@ -130,7 +130,7 @@ def test_a_chunk_is_edited_or_encoded_by_both_threads_at_once(
     assert_exact(live, "gpt2")
 
 
-def test_a_short_time_encodes_a_part_and_says_so() -> None:
+def test_a_short_time_encodes_only_a_part() -> None:
     live = LiveDocument("some words " * 10_000, tokenizer("gpt2"))
     assert not live.encode_pending(0)
     assert 0 < live.n_tokens < 10_000

@@ -172,7 +172,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_writing_into_a_missing_folder_says_so(tmp_path: Path) -> None:
+def test_writing_into_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputFileError, match="its folder does not exist"):
         files.write_file(tmp_path / "no" / "a", b"")
 
@@ -182,7 +182,7 @@ def test_private_files_are_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_binary_is_told_from_text() -> None:
+def test_binary_is_distinguished_from_text() -> None:
     assert files.looks_binary(b"\x7fELF\0\0")
     assert files.looks_binary(bytes(range(128, 256)) * 4)
     assert not files.looks_binary("plain text, 世界, one broken \ufffd".encode() + b"\xff")

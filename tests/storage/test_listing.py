@@ -46,7 +46,7 @@ def test_broken_link_and_undecodable_name_are_listed(tmp_path: Path) -> None:
     assert names(read_folder(tmp_path)) == ["caf\udce9", "link"]
 
 
-def test_reading_ends_when_told_to(tmp_path: Path) -> None:
+def test_reading_a_folder_can_be_stopped(tmp_path: Path) -> None:
     for number in range(600):
         (tmp_path / f"{number}").touch()
     answers = iter([False, True])
@@ -56,18 +56,18 @@ def test_reading_ends_when_told_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"), [("missing", "no such folder"), ("file", "not a folder")]
 )
-def test_what_is_no_folder_says_so(tmp_path: Path, name: str, reason: str) -> None:
+def test_a_path_that_is_not_a_folder_is_an_error(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputFileError, match=reason):
         read_folder(tmp_path / name)
 
 
-def test_names_that_begin_with_the_text_go_before_those_that_hold_it() -> None:
+def test_names_that_start_with_the_text_come_first() -> None:
     entries = [FolderEntry(name, False) for name in ("a_note", "Notes", "other")]
     assert names(filter_entries(entries, "note", hidden=False)) == ["Notes", "a_note"]
 
 
-def test_hidden_entries_show_when_asked_for_or_typed() -> None:
+def test_hidden_entries_are_shown_on_request() -> None:
     entries = [FolderEntry(name, False) for name in (".git", "git")]
     assert names(filter_entries(entries, "", hidden=False)) == ["git"]
     assert names(filter_entries(entries, "", hidden=True)) == [".git", "git"]
@@ -142,7 +142,7 @@ def test_completion_goes_as_far_as_it_is_certain(typed: str, completed: str) -> 
     assert completion(typed, entries, Path("/home/ann")) == completed
 
 
-def test_readable_file_is_told_from_binary(tmp_path: Path) -> None:
+def test_text_files_are_distinguished_from_binary(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("words")
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "empty").touch()

@@ -120,7 +120,7 @@ def test_a_second_pass_changes_nothing(text):
         ("\u3000\xa0", "\u3000\xa0"),
     ],
 )
-def test_safe_shows_what_is_there(text, shown):
+def test_safe_shows_every_character(text, shown):
     assert safe(text) == shown
 
 

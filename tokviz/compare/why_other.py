@@ -10,7 +10,7 @@ from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
 from tokviz.formats.registry import short_name
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence
-from tokviz.tokenizer.pretokenize.alternatives import alternative_of
+from tokviz.tokenizer.pretokenize.alternatives import cut_of
 
 MOST_PRE_TOKENS = 6
 """Maximum number of pre-tokens and tokens listed in a sentence."""
@@ -106,7 +106,7 @@ def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
         bytetext.from_bytes(data[start:end])
         for start, end in ((first, pre_token[1] + _CONTEXT), (first, pre_token[0]), pre_token)
     )
-    alternative = alternative_of(pattern, text, len(before), len(before) + len(own))
+    alternative = cut_of(pattern, text, len(before), len(before) + len(own)).alternative
     if alternative is None:
         return ""
     return f" ({alternative.words or pattern.regex[slice(*alternative.span)]})"

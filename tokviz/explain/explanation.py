@@ -44,8 +44,8 @@ class Why:
         n_tokens: Their number; not all may be listed.
         cuts: The pre-tokens that it touches.
         n_pre_tokens: Their number.
-        one: Why the stretch is not one token, or that it is; for a token, the same about its
-            pre-token.
+        single_token: Explanation of why the stretch is or is not one token; for a token, the same
+            about its pre-token.
         lineage: The merges that made the token, if it is only one.
         notes: Unknown facts and other notes.
         at_end: Description of unstable tokens, if the stretch is at the end of the text.
@@ -58,7 +58,7 @@ class Why:
     n_tokens: int = 0
     cuts: tuple[PreTokenCut, ...] = ()
     n_pre_tokens: int = 0
-    one: Explanation | None = None
+    single_token: Explanation | None = None
     lineage: LineageNode | None = None
     notes: tuple[Sentence, ...] = ()
     at_end: tuple[Sentence, ...] = ()
@@ -126,7 +126,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         n_tokens=len(touched),
         cuts=cuts,
         n_pre_tokens=len(near),
-        one=why_not_one_token(tok, explained, place.parse_specials),
+        single_token=why_not_one_token(tok, explained, place.parse_specials),
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
     if end and place.is_end and len(tokenization.ids) - touched[-1] <= _NEAR_END and not tok.remote:
@@ -188,8 +188,8 @@ def as_text(why: Why) -> str:
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
     if why.n_pre_tokens > len(why.cuts):
         lines += ["", f"… {pluralize(why.n_pre_tokens - len(why.cuts), 'more pre-token')}"]
-    if why.one is not None:
-        lines += ["", str(why.one)]
+    if why.single_token is not None:
+        lines += ["", str(why.single_token)]
     if why.lineage is not None:
         lines += ["", *map(str, render_lineage(why.lineage))]
     if why.at_end:

@@ -40,7 +40,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 CHUNK_TARGET = 1024
 """Usual number of characters per chunk."""
 
-_HEAD_TARGETS = 512
+HEAD_TARGETS = 512
 """Size of a head, in usual chunks: more than a large terminal shows."""
 
 TURN_SECONDS = 0.003
@@ -151,7 +151,7 @@ class ChunkedText:
         for new in cutting:
             chunks += new
             n_chars += sum(chunk.n_chars for chunk in new)
-            if n_chars >= _HEAD_TARGETS * self._chunker.target:
+            if n_chars >= HEAD_TARGETS * self._chunker.target:
                 self._rest = _Rest(cutting)
                 break
         return chunks

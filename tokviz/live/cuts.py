@@ -21,7 +21,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 ANYWHERE = ""
 """A `safe_cut` that matches between any two characters."""
 
-_SEARCHED_AT_ONCE = 1 << 16
+SEARCHED_AT_ONCE = 1 << 16
 """Characters searched for a cut before other threads get a turn."""
 
 
@@ -86,7 +86,7 @@ class CutRule:
             return None
         while at < end:
             # Search step by step, because a search does not release the GIL.
-            stop = min(at + _SEARCHED_AT_ONCE, end)
+            stop = min(at + SEARCHED_AT_ONCE, end)
             cut = first_cut(self._safe_cut, text, at, stop)
             if cut is None:
                 at = stop

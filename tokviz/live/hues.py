@@ -11,6 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
+from typing import Protocol
 
 from tokviz.live.chunks import Chunk, OldTokens
 
@@ -22,7 +23,8 @@ NO_HUE = 255
 _UNPAINTED = re.compile(rb"\xff+")
 _TWINS = re.compile(rb"([\x00-\x05])\1")
 _COMPARED_AT_ONCE = 1024
-_SEARCHED_AT_ONCE = 65_536
+SEARCHED_AT_ONCE = 65_536
+_LOOK_BACK = 64
 
 
 def unpainted(n_tokens: int) -> bytearray:
@@ -46,9 +48,9 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
     at = 0
     while at < len(hues):
         # Search step by step, because a search does not release the GIL.
-        twins = _TWINS.search(hues, at, at + _SEARCHED_AT_ONCE)
+        twins = _TWINS.search(hues, at, at + SEARCHED_AT_ONCE)
         if twins is None:
-            at += _SEARCHED_AT_ONCE - 1
+            at += SEARCHED_AT_ONCE - 1
         else:
             at = twins.start() + 1
             hues[at] = _other_hue(hues, at, NO_HUE, NO_HUE)
@@ -141,3 +143,41 @@ def edge_hue(chunk: Chunk | None, *, at_end: bool) -> int:
         return run.tokens.hues[run.last - 1] if run.end == chunk.n_bytes else NO_HUE
     run = chunk.runs[0]
     return run.tokens.hues[run.first] if run.start == 0 else NO_HUE
+
+
+class Ids(Protocol):
+    """Token ids in a list, a tuple or an array."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """Return the id of a token."""
+        ...
+
+
+def hues_of(ids: Ids, first: int, last: int) -> list[int]:
+    """Return hues computed from ids alone, for a text that is tokenized again in every frame.
+
+    In a replay, a token so looks the same everywhere and in every frame: its hue follows from its
+    id. Only if the previous token has that hue does it take the next one.
+
+    Neighbors never share one. In a long run of tokens that each depend on the one before, the
+    choice considers at most 64 tokens before the first.
+    >>> hues_of([7, 7, 7, 8], 0, 4)
+    [1, 2, 1, 2]
+    """
+    if first >= last:
+        return []
+    start = first
+    while start and first - start < _LOOK_BACK:
+        hue, before = ids[start] % N_HUES, ids[start - 1] % N_HUES
+        if hue not in (before, (before + 1) % N_HUES):
+            break
+        start -= 1
+    hues: list[int] = []
+    previous = -1
+    for index in range(start, last):
+        hue = int(ids[index]) % N_HUES
+        if hue == previous:
+            hue = (hue + 1) % N_HUES
+        hues.append(hue)
+        previous = hue
+    return hues[first - start :]

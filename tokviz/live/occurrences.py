@@ -11,7 +11,7 @@ from threading import Lock
 
 from tokviz.live.chunks import Chunk, ChunkTokens
 
-_MANY = 50_000
+MANY_TOKENS = 50_000
 """From this many ids on, NumPy counts them, if every id is less than `_LARGEST_COUNTED`."""
 _LARGEST_COUNTED = 1 << 22
 
@@ -73,7 +73,7 @@ class TokenCounts:
 
 def _counted(columns: list[array[int]]) -> Mapping[int, int]:
     """Count the occurrences of every id."""
-    if sum(map(len, columns)) >= _MANY:
+    if sum(map(len, columns)) >= MANY_TOKENS:
         import numpy as np  # only searching many tokens is faster with it
 
         ids = np.frombuffer(b"".join(columns), np.uint32)

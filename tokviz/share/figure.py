@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.live.hues import N_HUES
-from tokviz.live.hues_by_id import hues_of
+from tokviz.live.hues import N_HUES, hues_of
 from tokviz.text import bytetext
 from tokviz.text.glyphs import NEWLINE, safe, short_label, token_label
 from tokviz.text.sentences import format_sentences, pluralize

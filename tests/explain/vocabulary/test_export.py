@@ -26,7 +26,7 @@ def unescaped(text: str) -> bytes:
     )
 
 
-def test_csv_gives_every_token_back_byte_for_byte() -> None:
+def test_csv_round_trips_every_token() -> None:
     data = export(INDEX, range(len(INDEX)), "csv").decode()
     rows = list(csv.DictReader(io.StringIO(data, newline="")))
     assert {int(row["id"]): bytes.fromhex(row["bytes"]) for row in rows} == TOKENS | {
@@ -36,7 +36,7 @@ def test_csv_gives_every_token_back_byte_for_byte() -> None:
     assert [row["special"] for row in rows] == ["False"] * 6 + ["True"]
 
 
-def test_json_lines_give_every_token_back_byte_for_byte() -> None:
+def test_json_lines_round_trip_every_token() -> None:
     lines = export(INDEX, [2, 0], "jsonl").decode().splitlines()
     records = [json.loads(line) for line in lines]
     assert [record["id"] for record in records] == [7, 0]
@@ -47,7 +47,7 @@ def test_json_lines_give_every_token_back_byte_for_byte() -> None:
     }  # fmt: skip
 
 
-def test_text_has_a_line_a_token_that_gives_its_bytes_back() -> None:
+def test_text_has_one_reversible_line_per_token() -> None:
     lines = export(INDEX, range(len(INDEX)), "txt").decode().split("\n")
     assert lines.pop() == ""
     pairs = [line.split("\t", 1) for line in lines]

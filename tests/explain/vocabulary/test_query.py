@@ -75,7 +75,7 @@ def only(text: str) -> Term:
         (r"/a\/b/", RegexTerm("a/b")),
     ],
 )
-def test_what_is_typed_means_one_thing(typed: str, term: Term) -> None:
+def test_each_typed_word_has_one_meaning(typed: str, term: Term) -> None:
     assert only(typed) == term
 
 
@@ -107,7 +107,7 @@ def test_scripts_can_be_listed() -> None:
         ("/" + "a" * (MAX_REGEX + 1), str(MAX_REGEX)),
     ],
 )
-def test_what_cannot_be_followed_is_said_and_the_rest_counts(typed: str, told: str) -> None:
+def test_invalid_words_are_reported_and_ignored(typed: str, told: str) -> None:
     query = parse_query(f"the {typed}")
     assert query.terms == (TextTerm(b"the", folded=True),)
     assert told in query.notes[0]
@@ -166,11 +166,11 @@ def test_a_space_typed_before_the_first_word_counts(typed: str, data: bytes) -> 
 
 
 @pytest.mark.parametrize("typed", ["is:special", "-the", '"the"', "/the/", "#5", "^the", "0xe4b8"])
-def test_a_space_before_what_is_no_plain_text_says_nothing(typed: str) -> None:
+def test_a_space_before_a_filter_has_no_meaning(typed: str) -> None:
     assert parse_query(" " + typed) == parse_query(typed)
 
 
-def test_a_filter_that_is_put_in_by_a_click_leaves_the_space_before_the_first_word() -> None:
+def test_adding_a_filter_keeps_the_leading_space() -> None:
     assert toggle_word(" the", "script", "latin") == " the script:latin"
     assert toggle_word(" the script:latin", "script", "latin") == " the"
 
@@ -184,9 +184,7 @@ def test_a_filter_that_is_put_in_by_a_click_leaves_the_space_before_the_first_wo
         ("foo:bar", "The filters are id:, len:, chars:, script:, is:, bytes:."),
     ],
 )
-def test_a_filter_that_there_is_not_is_named_and_searched_for_as_text(
-    typed: str, told: str
-) -> None:
+def test_an_unknown_filter_is_reported_and_searched_as_text(typed: str, told: str) -> None:
     query = parse_query(typed)
     assert told in query.notes[0]
     assert isinstance(query.terms[0], TextTerm)

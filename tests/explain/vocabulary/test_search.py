@@ -97,9 +97,7 @@ words = st.lists(
 
 
 @given(tokens, words)
-def test_a_search_finds_what_a_look_at_every_token_finds(
-    vocabulary: dict[int, bytes], typed: str
-) -> None:
+def test_a_search_equals_checking_every_token(vocabulary: dict[int, bytes], typed: str) -> None:
     searcher = searcher_of(vocabulary)
     index = searcher.index
     query = parse_query(typed)
@@ -121,7 +119,7 @@ def test_special_tokens_are_found_as_such() -> None:
     assert found(searcher, "end") == [b"<|end|>"]
 
 
-def test_tokens_of_the_text_at_hand_are_found_and_sorted_by_use() -> None:
+def test_tokens_of_the_current_text_are_found_and_sorted_by_use() -> None:
     searcher = searcher_of({0: b"a", 2: b"b", 4: b"c"})
     uses = {2: 3, 4: 9, 99: 1}
     assert found(searcher, "is:used", "uses", descending=True, uses=uses) == [b"c", b"b"]
@@ -144,7 +142,7 @@ def test_tokens_are_sorted(order: Order, descending: bool, tokens: list[bytes]) 
     assert found(searcher, "", order, descending=descending) == tokens
 
 
-def test_tokens_without_a_rank_stand_behind_the_others() -> None:
+def test_tokens_without_a_rank_come_last() -> None:
     tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab", 3: b"aab"}, [(b"a", b"b"), (b"a", b"ab")])
     searcher = Searcher(VocabularyIndex(tok))
     assert found(searcher, "", "merge") == [b"ab", b"aab", b"a", b"b"]
@@ -154,7 +152,7 @@ def counts_of(selection: Selection) -> dict[str, int]:
     return {script.name: script.n_tokens for script in selection.scripts}
 
 
-def test_a_histogram_counts_what_the_rest_of_the_query_finds() -> None:
+def test_a_histogram_counts_matches_of_the_other_terms() -> None:
     searcher = searcher_of(SOME)
     every = searcher.select(parse_query(""))
     han = searcher.select(parse_query("script:han len:6"))
@@ -171,7 +169,7 @@ def test_lengths_have_a_class_each() -> None:
     assert all(before[1] + 1 == after[0] for before, after in pairwise(LENGTHS))
 
 
-def test_regex_that_does_not_compile_is_said_and_the_rest_counts() -> None:
+def test_an_invalid_regex_is_reported_and_ignored() -> None:
     searcher = searcher_of(SOME)
     selection = searcher.select(parse_query("/(/"))
     assert "missing )" in selection.note
@@ -184,7 +182,7 @@ def test_regex_that_backtracks_for_ever_ends_with_a_sentence() -> None:
     assert "takes longer than 0.7 s" in selection.note
 
 
-def test_a_search_nobody_waits_for_ends() -> None:
+def test_a_cancelled_search_ends() -> None:
     searcher = searcher_of(SOME)
     with pytest.raises(Cancelled):
         searcher.select(parse_query("/a/"), cancelled=lambda: True)

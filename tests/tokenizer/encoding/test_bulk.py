@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-import threading
-import weakref
 from functools import cache
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,7 +50,7 @@ def of_name(name: str, small: bool = False) -> BulkEncoder:
 
 
 def make_small(patch: pytest.MonkeyPatch) -> None:
-    for constant, value in {"_LINES_BITS": 2, "_HASH_BITS": 5, "_IDS_AT_ONCE": 24}.items():
+    for constant, value in {"LINES_BITS": 2, "HASH_BITS": 5, "IDS_AT_ONCE": 24}.items():
         patch.setattr(bulk, constant, value)
 
 
@@ -79,20 +76,20 @@ def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
         assert ids_of(of_name(name), pattern, text) == reference.encode_ordinary(text), n
 
 
-def test_a_long_pre_token_takes_no_more_room_than_a_short_one(
+def test_a_long_pre_token_takes_no_more_memory_than_a_short_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rooms, make_room = [], bulk._Worker._make_room
-
-    def noted(worker: bulk._Worker, n: int) -> None:
-        rooms.append(n)
-        make_room(worker, n)
-
-    monkeypatch.setattr(bulk._Worker, "_make_room", noted)
     made = encoder(tokviz.load("cl100k_base").tables, whole=True)
-    found = made.encode(SPLIT_PATTERNS["gpt4"], [("\n" * 300_001, False)], with_ends=True)
-    assert max(rooms) == bulk._IDS_AT_ONCE
-    assert found.token_borders[-1] == found.pre_token_borders[1] == 300_001
+    sizes, zeros = [], bulk.zeros
+
+    def noted(n: int, typecode: str) -> memoryview:
+        sizes.append(n)
+        return zeros(n, typecode)
+
+    monkeypatch.setattr(bulk, "zeros", noted)
+    found = made.encode(SPLIT_PATTERNS["gpt4"], [("\n" * 600_001, False)], with_ends=True)
+    assert 0 < max(sizes) < 600_000
+    assert found.token_borders[-1] == found.pre_token_borders[1] == 600_001
 
 
 def test_a_million_equal_letters_are_tiktokens() -> None:
@@ -210,8 +207,8 @@ def test_parts_of_any_length_and_threads_change_nothing(n_threads: int, parts, l
     made, pattern = of_name("gpt2"), SPLIT_PATTERNS["gpt2"]
     expected = made.encode(pattern, parts, with_ends=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "_PART_CHARS", length)
-        patch.setattr(bulk, "_WORTH_THREADS", 0)
+        patch.setattr(bulk, "BATCH_CHARS", length)
+        patch.setattr(bulk, "MIN_CHARS_FOR_THREADS", 0)
         patch.setattr(bulk, "n_processors", lambda: n_threads)
         assert made.encode(pattern, parts, with_ends=True) == expected
 
@@ -232,8 +229,8 @@ def test_a_long_text_is_never_all_in_bytes() -> None:
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_the_first_error_ends_all_threads(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "_PART_CHARS", 8)
-    monkeypatch.setattr(bulk, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(bulk, "BATCH_CHARS", 8)
+    monkeypatch.setattr(bulk, "MIN_CHARS_FOR_THREADS", 0)
     monkeypatch.setattr(bulk, "n_processors", lambda: n_threads)
     tok = tokviz.Tokenizer({0: b"b", 1: b" "}, [], split_pattern="gpt2")
     made = encoder(tok.tables, whole=False)
@@ -245,62 +242,7 @@ def test_the_first_error_ends_all_threads(n_threads: int, monkeypatch: pytest.Mo
     assert ids_of(made, tok.split_pattern, "b b") == [0, 1, 0]
 
 
-def test_an_error_is_told_though_another_thread_ends_after_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    failed, encode = threading.Event(), bulk._Worker.encode
-
-    class Free(bulk._Workers):
-        def put(self, worker: Any) -> None:
-            super().put(worker)
-            failed.set()
-
-    def encode_late(worker: Any, *given: Any) -> Any:
-        assert failed.wait(60)
-        return encode(worker, *given)
-
-    monkeypatch.setattr(bulk, "_PART_CHARS", 8)
-    monkeypatch.setattr(bulk, "_WORTH_THREADS", 0)
-    monkeypatch.setattr(bulk, "n_processors", lambda: 2)
-    monkeypatch.setattr(bulk._Worker, "encode", encode_late)
-    tok = tokviz.load("gpt2")
-    made = encoder(tok.tables, whole=True)
-    made._free = Free(made._vocabulary)
-    with pytest.raises(UnicodeEncodeError):
-        made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
-
-
-def test_of_what_many_threads_work_with_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "n_processors", lambda: 2)
-    workers, begin = weakref.WeakSet[Any](), bulk._Worker.__init__
-    all_are_there = threading.Barrier(6)
-
-    def noted(worker: bulk._Worker, *given: Any) -> None:
-        workers.add(worker)
-        begin(worker, *given)
-
-    def encode_together(worker: bulk._Worker, *given: Any) -> Any:
-        all_are_there.wait(60)
-        return encode(worker, *given)
-
-    encode = bulk._Worker.encode
-    monkeypatch.setattr(bulk._Worker, "__init__", noted)
-    monkeypatch.setattr(bulk._Worker, "encode", encode_together)
-    tok = tokviz.load("gpt2")
-    made = encoder(tok.tables, whole=True)
-    threads = [
-        threading.Thread(target=ids_of, args=(made, tok.split_pattern, "b")) for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    monkeypatch.setattr(bulk._Worker, "encode", encode)
-    ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
-    assert len(workers) == 2
-
-
-def test_what_no_table_holds_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vocabularies_too_large_for_the_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert BulkEncoder.of(pack_merges([], []).columns(), whole=False) is None
     monkeypatch.setattr(bulk_kernels, "ID_BITS", 8)
     assert BulkEncoder.of(pack_merges(enumerate([*SINGLE, b"ab"]), []).columns(),

@@ -32,7 +32,7 @@ def test_rows_are_their_strings_sorted_and_without_leading_spaces(strings: list[
     assert list(rows.without_leading(b" ")) == [one.lstrip(b" ") for one in strings]
 
 
-def test_what_is_known_of_a_vocabulary_is_no_object_for_each_token() -> None:
+def test_a_vocabulary_needs_no_object_per_token() -> None:
     """The app creates one at every change of the tokenizer, among other objects."""
     tok, other = tokviz.load("gpt2"), tokviz.load("r50k_base")
     unstable_end(other, "once upon a ")

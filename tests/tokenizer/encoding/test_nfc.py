@@ -67,7 +67,7 @@ def test_a_live_document_has_its_tokens(text, at):
     assert document.lossless
 
 
-def test_what_is_composed_is_one_token_of_all_its_characters():
+def test_a_composed_character_is_one_token_of_all_its_characters():
     text = "Ame\u0301lie"
     story = QWEN.tokenize(text)
     assert QWEN.decode(story.ids) == "Am\u00e9lie"
@@ -95,7 +95,7 @@ def test_hugging_faces_library_gives_the_same_ids(text, theirs):
     assert theirs.encode(text).ids == QWEN.encode(text)
 
 
-def test_chat_replay_and_why_not_take_the_composed_text():
+def test_chat_replay_and_why_use_the_composed_text():
     said = [{"role": "user", "content": "e\u0301"}, {"role": "assistant", "content": "e\u0301 b"}]
     rendering = render(QWEN, Conversation.from_json(said), "chatml")
     assert b"".join(map(rendering.token_bytes, range(len(rendering)))).count("\u00e9".encode()) == 2

@@ -62,9 +62,7 @@ def test_a_foreign_or_cut_off_file_is_refused(tmp_path: Path, data: bytes) -> No
 
 
 @pytest.mark.parametrize(("first_byte", "first_merged"), [(0, 256), (5, 261), (0, 261)])
-def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(
-    first_byte: int, first_merged: int
-) -> None:
+def test_a_trained_vocabulary_is_packed_like_any_other(first_byte: int, first_merged: int) -> None:
     pairs = [(97, 98), (256, 99), (256, 256), (97, 97)]
     tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"abab", b"aa"]
     ids = [*range(first_byte, first_byte + 256), *range(first_merged, first_merged + len(pairs))]

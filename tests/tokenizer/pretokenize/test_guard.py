@@ -69,13 +69,13 @@ def test_the_pre_tokens_are_those_of_the_regex_here(of_tiktoken, written, text):
     assert parts(split(there, text)) == parts(join_steps(split_in_steps(here, text)))
 
 
-def test_a_long_text_comes_back_in_many_parts():
+def test_a_long_text_is_split_in_many_answers():
     text = "some words, 123 numbers 🙂\n" * 15_000
     here = SplitPattern("custom", r"\w+|\s+|[^\w\s]+", "custom")
     assert parts(split(here._replace(guarded=True), text)) == parts(split(here, text))
 
 
-def test_only_what_nobody_knows_is_guarded():
+def test_only_unknown_regexes_are_guarded():
     for pattern in SPLIT_PATTERNS.values():
         assert not pattern.guarded
         assert not get_split_pattern(pattern.regex).guarded
@@ -105,7 +105,7 @@ def test_an_error_names_the_limit_and_the_pre_token():
         split(pattern, "\n" + Z34)
 
 
-def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_texts(monkeypatch):
+def test_a_tokenizer_stops_backtracking_regexes_and_splits_many_texts_in_one_request(monkeypatch):
     bytes_only = {i: bytes([i]) for i in range(256)}
     tok = Tokenizer(bytes_only, [], split_pattern=EXPLODING)
     assert tok.split_pattern.guarded
@@ -125,7 +125,7 @@ def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_te
     assert len(calls) == 1
 
 
-def test_what_hears_no_signal_is_killed(monkeypatch):
+def test_a_child_that_ignores_signals_is_killed(monkeypatch):
     for module in (guard, regex_process):
         monkeypatch.setattr(module, "STEP_SECONDS", 0.4)
     monkeypatch.setattr(regex_process, "PATIENCE_SECONDS", 0.3)
@@ -139,7 +139,7 @@ def test_what_hears_no_signal_is_killed(monkeypatch):
     assert spans("ab cd") == ([(0, 2), (2, 5)], ())
 
 
-def test_who_waits_is_let_go_when_it_is_closed():
+def test_closing_the_child_releases_waiting_threads():
     pattern = get_split_pattern(EXPLODING)
     ends = []
 
@@ -175,7 +175,7 @@ def test_threads_take_turns():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_has_a_child_of_its_own():
+def test_a_forked_process_starts_its_own_child():
     assert spans("ab cd")[1] == ()
     process = os.fork()
     if not process:

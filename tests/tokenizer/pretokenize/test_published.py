@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models
 from tokviz.errors import PatternError
 from tokviz.formats.hf_pattern import split_pattern_of
 from tokviz.formats.huggingface import pre_tokenizer
-from tokviz.tokenizer.pretokenize.alternatives import alternative_of, top_level
+from tokviz.tokenizer.pretokenize.alternatives import cut_of, top_level
 from tokviz.tokenizer.pretokenize.patterns import (
     SPLIT_PATTERNS,
     STARTERS,
@@ -70,7 +70,7 @@ def test_one_regex_cuts_as_the_three_of_deepseek_v3_do(text: str) -> None:
     assert pre_tokens(pattern, text) == by_library(part, text)
 
 
-def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
+def test_alternatives_of_named_patterns_are_described() -> None:
     alternatives = {
         pattern.regex[start:end]
         for pattern in SPLIT_PATTERNS.values()
@@ -81,7 +81,7 @@ def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
     assert {gpt4o[start:end] for start, end in top_level(gpt4o)} <= WORDS.keys()
     pattern, text = SPLIT_PATTERNS["deepseek3"], "12世界・a!b ,\x01\u3040  \n c "
     spans = [match.span() for match in pattern.compile().finditer(text)]
-    found = [alternative_of(pattern, text, start, end) for start, end in spans]
+    found = [cut_of(pattern, text, start, end).alternative for start, end in spans]
     assert len({one.words for one in found if one}) == len(top_level(pattern.regex)) - 1
 
 
@@ -95,7 +95,7 @@ def test_every_named_pattern_has_a_title_and_a_sentence_and_cuts_alike_in_the_li
         assert by_library(pre_tokenizer(pattern), TEXT) == pre_tokens(pattern, TEXT)
 
 
-def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
+def test_copied_python_splits_like_the_pattern() -> None:
     regexes = [named.regex for named in SPLIT_PATTERNS.values()]
     regexes += [*(regex for regex, _ in STARTERS), KIMI_K2, "[a-z]+", "x*", "é|'\"\\\\"]
     patterns = [get_split_pattern(regex) for regex in regexes]
@@ -109,7 +109,7 @@ def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(STARTERS)))
-def test_a_regex_to_begin_with_leaves_nothing_out_and_cuts_alike_in_the_library(
+def test_starter_regexes_leave_no_gap_and_split_alike_in_the_library(
     number: int,
 ) -> None:
     regex, about = STARTERS[number]
@@ -129,7 +129,7 @@ def test_set_intersection_in_a_regex_works_as_in_tiktoken(text: str) -> None:
 def test_the_alternative_of_an_intersection_is_found() -> None:
     pattern = SplitPattern("custom", r"[a-z&&[^aeiou|]|z]+|[aeiou]|\s", "custom")
     assert pre_tokens(pattern, "ab cd") == ["a", "b", " ", "cd"]
-    taken = [alternative_of(pattern, "ab cd", *span) for span in [(0, 1), (3, 5)]]
+    taken = [cut_of(pattern, "ab cd", *span).alternative for span in [(0, 1), (3, 5)]]
     assert [alternative and alternative.number for alternative in taken] == [2, 1]
 
 

@@ -68,7 +68,7 @@ def test_every_certain_character_is_cut_as_by_regex(name: str) -> None:
             assert lengths_by_skeleton(name, text) == lengths_by_regex(name, text)
 
 
-def test_every_certain_character_has_the_class_that_tiktoken_gives_it() -> None:
+def test_every_certain_character_has_its_tiktoken_class() -> None:
     bones = skeleton(CERTAIN)
     assert bones is not None and len(bones) == len(CERTAIN)
     certain = set(CERTAIN)

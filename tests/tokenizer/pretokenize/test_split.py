@@ -88,7 +88,7 @@ REGEXES = [
 
 @pytest.mark.parametrize("number", range(len(REGEXES)))
 @given(text=st.text("ab1x \n\u0301中", max_size=30), data=st.data())
-def test_splitting_goes_on_behind_any_pre_token_as_if_it_had_never_stopped(
+def test_splitting_can_continue_after_any_pre_token(
     number: int, text: str, data: st.DataObject
 ) -> None:
     pattern = SplitPattern("custom", REGEXES[number], "custom")
@@ -103,7 +103,7 @@ def test_splitting_goes_on_behind_any_pre_token_as_if_it_had_never_stopped(
     assert [n_before + n for n in rest.gaps] == [n for n in whole.gaps if n >= n_before]
 
 
-def test_invalid_regex_says_where() -> None:
+def test_error_of_an_invalid_regex_names_the_position() -> None:
     with pytest.raises(PatternError, match=r"at character 3$") as caught:
         get_split_pattern("a(")
     assert caught.value.position == 2
@@ -139,7 +139,7 @@ def test_a_regex_that_explodes_on_everyday_text_is_warned_of() -> None:
     assert "s for one pre-token" in warning
 
 
-def test_a_backslash_before_a_k_is_no_escape() -> None:
+def test_an_escaped_backslash_before_k_is_allowed() -> None:
     assert len(split(get_split_pattern(r"\\K|[^\\]+"), r"a\Kb")) == 3
 
 
@@ -201,9 +201,9 @@ def test_only_a_text_with_contested_characters_needs_their_table() -> None:
 def test_the_first_safe_cut_is_found_however_little_is_looked_at_at_a_time(
     text: str, start: int, most: int
 ) -> None:
-    for safe_cut in patterns._CUTS:
+    for safe_cut in patterns.SAFE_CUTS:
         cut = patterns.compiled_cut(safe_cut)
         expected = next((at for at in range(start, len(text)) if cut.match(text, at)), None)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(patterns, "_RUN_CHARS", most)
+            patch.setattr(patterns, "RUN_CHARS", most)
             assert patterns.first_cut(safe_cut, text, start, len(text)) == expected

@@ -15,7 +15,7 @@ def texts() -> tuple[str, str]:
     return " ".join(words[:4_900]), " ".join(words[4_900:])
 
 
-def test_every_size_is_what_a_training_of_that_size_comes_to(texts: tuple[str, str]) -> None:
+def test_every_size_equals_a_training_of_that_size(texts: tuple[str, str]) -> None:
     corpus, held_out = texts
     options = {"special_tokens": ["<|a|>"], "split_pattern": "gpt2"}
     data = held_out.encode()

@@ -91,7 +91,7 @@ def test_every_state_is_the_one_of_the_training(corpus, rule, ids, data) -> None
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_walking_step_by_step_gives_what_jumping_gives(rule) -> None:
+def test_walking_step_by_step_equals_jumping(rule) -> None:
     replay = Replay.open(tokviz.train([WORDS], 320, tie_break=rule))
     jumped = []
     for k in range(replay.n_merges + 1):
@@ -152,7 +152,7 @@ def test_the_textbook_example() -> None:
 
 
 @pytest.mark.parametrize("special_ids", get_args(SpecialIds))
-def test_steps_say_what_the_history_says(special_ids) -> None:
+def test_steps_equal_the_history(special_ids) -> None:
     run = tokviz.train([TEXT], 290, special_tokens=["<|a|>"], special_ids=special_ids)
     replay = Replay.open(run)
     for k in range(1, replay.n_merges + 1):
@@ -195,7 +195,7 @@ def test_the_pre_tokens_of_a_merge_are_the_most_frequent_first() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_why_names_the_rule_where_there_is_a_tie(rule) -> None:
+def test_why_names_the_rule_of_a_tie(rule) -> None:
     replay = Replay.open(tokviz.train(["xy zw xy zw q"], 260, tie_break=rule))
     tied = [k for k in range(1, replay.n_merges + 1) if (replay.step(k).n_tied or 0) > 1]
     assert tied
@@ -238,7 +238,7 @@ def test_a_vocabulary_has_no_counts() -> None:
     assert "unknown" in str(replay.why(1))
 
 
-def test_states_begin_and_end_where_the_training_does() -> None:
+def test_first_and_last_states_are_those_of_the_training() -> None:
     run = tokviz.train([TEXT], 300)
     replay = Replay.open(run)
     assert replay.state(0).bytes_per_token == 1.0
@@ -265,7 +265,7 @@ def test_a_folder_is_opened_from_its_files_alone(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 256 + 4, 10**6])
-def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong) -> None:
+def test_merges_of_tokens_not_made_yet_are_not_prepared(wrong) -> None:
     """The loop would write outside its memory."""
     run = tokviz.train([TEXT], 300)
     columns = run.history.arrays()
@@ -279,7 +279,7 @@ def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong) -> None:
     assert found is not None and found.times.n_merges == len(run.history)
 
 
-def test_work_on_a_corpus_ends_once_nobody_waits_for_it() -> None:
+def test_cancelled_work_on_a_corpus_ends() -> None:
     run = tokviz.train([TEXT], 300)
     pre_tokens, history = run.pre_token_counts, run.history
     with stopped_by(lambda: True):
@@ -341,7 +341,7 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
     assert diff_merges(tok, gpt2).first_difference is None
 
 
-def test_of_a_pre_token_that_is_a_whole_document_the_part_around_the_merge_is_given() -> None:
+def test_a_long_pre_token_is_shown_around_the_merge() -> None:
     rare = "zq zq"
     text = "low lower lowest " * 2_000 + rare + " new newer newest" * 2_000
     replay = Replay.open(tokviz.train([text], 270, split_pattern="none"))
@@ -397,7 +397,7 @@ def test_the_terms_of_a_count_add_up_and_other_rules_are_right(text: str, rule: 
             assert is_told == ((best.left_id, best.right_id) != replay.step(k).pair[:2])
 
 
-def test_search_takes_a_space_as_it_is_displayed() -> None:
+def test_search_accepts_a_space_as_displayed() -> None:
     replay = Replay.open("gpt2")
     assert list(replay.find("·the")) == list(replay.find(" the"))
     assert all("·".encode() in replay.token(k) for k in replay.find("·")), "the dot itself"

@@ -40,11 +40,15 @@ if TYPE_CHECKING:
     from tokviz.tokenizer.pretokenize.scan_kernels import Texts
 
 _MOST_MERGES = 1 << 22
-_PART_CHARS = 1 << 18
-_WORTH_THREADS = 2 * _PART_CHARS
-_LINES_BITS = 16
-_HASH_BITS = 13
-_IDS_AT_ONCE = 1 << 15
+BATCH_CHARS = 1 << 18
+"""Approximate number of characters that one thread encodes at a time."""
+MIN_CHARS_FOR_THREADS = 2 * BATCH_CHARS
+"""Several threads encode texts from this length on."""
+LINES_BITS = 16
+HASH_BITS = 13
+"""Sizes of the caches for short and long pre-tokens, as powers of two."""
+IDS_AT_ONCE = 1 << 15
+"""Number of ids that a worker has memory for."""
 _MANY_ENDS = 1 << 15
 """From this many ends on, allocating memory in large pages is worth a system call."""
 _MOST_FREE = 4
@@ -123,7 +127,7 @@ class BulkEncoder:
         """
         scanner = scanner_of(pattern)
         if scanner is not None:
-            n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
+            n_threads = n_processors() if n_chars >= MIN_CHARS_FOR_THREADS else 1
             parts = _batches(scanner, segments, to_bytes)
             return self._encode(scanner, parts, n_threads, with_ends, n_chars)
         part, n_pre_tokens = _cut_by_regex(pattern, segments, to_bytes)
@@ -294,16 +298,16 @@ class _Worker:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        pool_size = 16 << _HASH_BITS
+        pool_size = 16 << HASH_BITS
         pool = zeros(pool_size + 2 * kernels.LONG_PRE_TOKEN, "i")
         masks = [(1 << 8 * bits) - 1 for n in range(16) for bits in (min(n, 8), max(n - 8, 0))]
         self._state = zeros(kernels.N_STATE, "q")
         self._state[kernels.POOL_END], self._state[kernels.POOL_SIZE] = 1, pool_size
-        self._state[kernels.LINE_SHIFT] = 64 - _LINES_BITS
-        self._state[kernels.HASH_SHIFT] = 64 - _HASH_BITS
+        self._state[kernels.LINE_SHIFT] = 64 - LINES_BITS
+        self._state[kernels.HASH_SHIFT] = 64 - HASH_BITS
         self._kept: dict[str, Any] = {
-            "lines": zeros(8 << _LINES_BITS, "q"),
-            "hashes": zeros(2 << _HASH_BITS, "q"),
+            "lines": zeros(8 << LINES_BITS, "q"),
+            "hashes": zeros(2 << HASH_BITS, "q"),
             "pool": pool,
             "pool_bytes": memoryview(pool).cast("B"),
             "pre_tokens": zeros(2 * kernels.BATCH, "q"),
@@ -311,7 +315,7 @@ class _Worker:
             "masks": memoryview(array("Q", masks)),
             "state": self._state,
         }
-        self._make_room(_IDS_AT_ONCE)
+        self._make_room(IDS_AT_ONCE)
 
     def _make_room(self, n: int) -> None:
         """Allocate memory for `n` ids, and for a pre-token of `n` bytes."""
@@ -371,14 +375,14 @@ class _Worker:
             elif reason == kernels.MISSING:
                 byte = texts.data[state[kernels.WANTED]]
                 raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
-        if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
-            self._make_room(_IDS_AT_ONCE)
+        if state[kernels.ROOM] > 2 * IDS_AT_ONCE:
+            self._make_room(IDS_AT_ONCE)
         encoded.after.extend(after)
 
     @cached_property
     def _stretch(self) -> int:
         """Number of bytes of a long pre-token merged together; no token is longer."""
-        return max(_IDS_AT_ONCE, self._vocabulary.numbers[LONGEST])
+        return max(IDS_AT_ONCE, self._vocabulary.numbers[LONGEST])
 
     def _by_stretches(
         self, data: Any, start: int, end: int, ids: array[int], others: _Workers
@@ -448,10 +452,10 @@ def _batches(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterato
     for text, special in segments:
         if not special:
             starts.append(size)
-        for at in range(0, len(text), _PART_CHARS):
-            held.append(to_bytes(text[at : at + _PART_CHARS]))
+        for at in range(0, len(text), BATCH_CHARS):
+            held.append(to_bytes(text[at : at + BATCH_CHARS]))
             size += len(held[-1])
-            if special or at + _PART_CHARS >= len(text):
+            if special or at + BATCH_CHARS >= len(text):
                 continue
             if cut := scanner.last_cut(held[-1], 0, len(held[-1])):
                 rest = held[-1][cut:]
@@ -462,7 +466,7 @@ def _batches(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterato
                 held, starts, ends, size, continues = [rest], [0], [], len(rest), True
         if not special:
             ends.append(size)
-        if size >= _PART_CHARS:
+        if size >= BATCH_CHARS:
             yield _Batch(b"".join(held), starts, ends, before, continues)
             before += size
             held, starts, ends, size, continues = [], [], [], 0, False

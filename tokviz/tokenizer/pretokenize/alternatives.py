@@ -2,8 +2,8 @@ r"""The alternative of a split pattern that matches a pre-token, with a descript
 
 >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 >>> gpt4 = SPLIT_PATTERNS["gpt4"]
->>> taken = alternative_of(gpt4, "in 12345", 3, 6)
->>> gpt4.regex[slice(*taken.span)], taken.words
+>>> cut = cut_of(gpt4, "in 12345", 3, 6)
+>>> gpt4.regex[slice(*cut.alternative.span)], cut.alternative.words
 ('\\p{N}{1,3}', 'one to three digits')
 """
 
@@ -70,8 +70,8 @@ class Cut(NamedTuple):
     longer_end: int = 0
 
 
-def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Alternative | None:
-    """Return the alternative that matches a pre-token.
+def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
+    r"""Return how a pattern matched a pre-token.
 
     Args:
         pattern: A pattern that is not guarded, because it runs in this process.
@@ -80,14 +80,8 @@ def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Al
         end: The character after it.
 
     Returns:
-        The first alternative that matches there; None if it does not end with the pre-token, for
+        The first alternative that matches there; none if that does not end with the pre-token, for
         example because the alternatives depend on each other.
-    """
-    return cut_of(pattern, text, start, end).alternative
-
-
-def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
-    r"""Return how a pattern matched a pre-token; the arguments are those of `alternative_of`.
 
     >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
     >>> cut = cut_of(SPLIT_PATTERNS["gpt4"], "in 12345", 3, 6)

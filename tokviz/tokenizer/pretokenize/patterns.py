@@ -107,19 +107,19 @@ def pre_tokens(text):
         ]
 
 
-_RUN_CHARS = 1 << 20
+RUN_CHARS = 1 << 20
 """Maximum length of a run that one match skips, because no other thread runs meanwhile."""
 
 
 def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
     """Return the first position in `start` ≤ position < `end` where a safe cut matches, or None."""
     cut = compiled_cut(safe_cut)
-    if safe_cut not in _CUTS:
+    if safe_cut not in SAFE_CUTS:
         match = cut.search(text, start, end + CUT_CONTEXT)
         return match.start() if match is not None and match.start() < end else None
     runs, at = compiled_cut(_UNCUT), start
     while at < end and cut.match(text, at) is None:
-        run = runs.match(text, at, min(end, at + _RUN_CHARS))
+        run = runs.match(text, at, min(end, at + RUN_CHARS))
         at = at + 1 if run is None else run.end()
     return at if at < end else None
 
@@ -265,7 +265,8 @@ _CUT_GPT = (
 _UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
 """Matches a run of characters without a safe cut between them, much faster than `_CUT_GPT`."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
-_CUTS = (_CUT_GPT, _CUT_WHITESPACE)
+SAFE_CUTS = (_CUT_GPT, _CUT_WHITESPACE)
+"""The safe cuts of the named patterns."""
 
 
 def _gpt_like(

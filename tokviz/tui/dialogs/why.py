@@ -333,11 +333,11 @@ def _merge_rows(answer: Why, width: int) -> list[Row]:
 
 
 def _one_rows(answer: Why, width: int) -> list[Row]:
-    if answer.one is None or answer.one.reason == "special":
+    if answer.single_token is None or answer.single_token.reason == "special":
         return []
-    is_one = answer.one.reason == "one token"
+    is_one = answer.single_token.reason == "one token"
     heading = "It is one token" if is_one else "Why it is not one token"
-    return [(Span(heading, "heading"),), *_said(answer.one.sentences, width)]
+    return [(Span(heading, "heading"),), *_said(answer.single_token.sentences, width)]
 
 
 def _end_rows(answer: Why, width: int) -> list[Row]:

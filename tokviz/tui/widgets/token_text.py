@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.live.document import LiveDocument
-from tokviz.live.hues_by_id import hues_of
+from tokviz.live.hues import hues_of
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
 from tokviz.text import bytetext
 from tokviz.text.glyphs import Glyphs

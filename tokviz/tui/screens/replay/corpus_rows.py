@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tokviz.live.hues_by_id import hues_of
+from tokviz.live.hues import hues_of
 from tokviz.text.glyphs import token_label
 from tokviz.training.replay import LADDER_BYTES
 from tokviz.tui.screens.replay.merge_frame import (
