@@ -70,6 +70,8 @@ def test_json_is_one_object_for_each_row(tokviz, file):
     assert (first["row"], first["place"], first["template"]) == (1, "line 1", "nanochat")
     assert second["error"].startswith("line 2, column 2: this is not JSON")
     assert third["n_learned"] == 0
+    only = tokviz("chat", file(GOOD, GOOD, GOOD), "--json", "-t", "gpt2", "--row", 2)
+    assert [json.loads(line)["row"] for line in only.text.splitlines()] == [2]
 
 
 def test_lint_is_silent_and_0_on_good_rows(tokviz, file):

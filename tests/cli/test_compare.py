@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+from tokviz.cli.output import plain_table
+
 
 def test_a_table_and_the_first_disagreements_with_their_causes(tokviz):
     done = tokviz("compare", "-t", "gpt2", "-t", "gpt-4", stdin=b"x.append(1)")
@@ -67,3 +69,8 @@ def test_a_text_may_be_given_itself(tokviz):
     shown = tokviz("compare", "--text", "x.append(1)")
     assert shown.out == tokviz("compare", stdin=b"x.append(1)").out
     assert json.loads(tokviz("compare", "--json", "--text", "x.append(1)").out)["file"] is None
+
+
+def test_names_are_aligned_to_the_left_and_numbers_to_the_right():
+    rows = [("", "tokens"), ("gpt2", "7"), ("你好", "1,000,000")]
+    assert list(plain_table(rows)) == ["         tokens", "gpt2          7", "你好  1,000,000"]

@@ -104,6 +104,9 @@ def test_costs_come_from_the_users_own_table(tokviz, tmp_path, monkeypatch):
         {"model": "m", "cost": 5e-6, "currency": "EUR", "window": 8, "window_share": 0.25}
     ]
     assert "costs" not in json.loads(tokviz("count", "--json", path).text)
+    *files, total, cost = tokviz("count", "--cost", path, path).text.splitlines()
+    assert (total.split()[0], cost.split()[1]) == ("4", "0.000010")
+    assert len(files) == 2, "costs only of the total"
     table.write_text('[[model]]\nname = "m"\nwindow = -1\n')
     done = tokviz("count", "--cost", path)
     assert done.code == 1 and "line 3: window" in done.err

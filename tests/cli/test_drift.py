@@ -36,6 +36,7 @@ def test_a_special_token_that_is_spelled_out_drifts_unless_specials_are_text(tok
 
 def test_of_many_spans_the_first_are_listed(tokviz):
     done = tokviz("drift", *SPELLED * 3, "--most", 1)
+    assert sum(line.startswith("token #") for line in done.text.splitlines()) == 1
     assert done.text.splitlines()[-1] == "… and 2 more; use --most to list more"
     assert "'-1' is not a whole number above 0" in tokviz("drift", *SPELLED, "--most", "-1").err
 

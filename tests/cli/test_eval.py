@@ -18,6 +18,9 @@ def test_each_text_has_a_line_for_each_tokenizer_and_the_references(tokviz):
     english = next(line for line in lines if line.startswith("English"))
     assert english.split()[2:] == ["1.00"] * 3
     assert lines[-1].startswith("mean")
+    first_language = next(n for n, line in enumerate(lines) if "relative to English" in line) + 2
+    costs = [float(line.split()[-3]) for line in lines[first_language:-1]]
+    assert len(costs) == 32 and costs == sorted(costs)
     assert "█" not in done.text
 
 

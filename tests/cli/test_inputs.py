@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from tokviz.cli import inputs
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import read_file
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
@@ -87,3 +87,10 @@ def test_a_path_that_is_too_long_is_named_as_such(tokviz, arguments: tuple[str, 
     assert done.err.startswith("tokviz: ")
     assert "aaa" in done.err, "it says which path it is"
     assert "unknown tokenizer" not in done.err
+
+
+def test_an_input_that_is_read_whole_has_a_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MAX_FILE_BYTES", 4)
+    assert inputs.read_whole([b"ab", b"cd"], ": too long") == b"abcd"
+    with pytest.raises(TokvizError, match="more than 4 bytes: too long"):
+        inputs.read_whole([b"ab", b"cd", b"e"], ": too long")

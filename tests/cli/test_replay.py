@@ -211,3 +211,23 @@ def test_frames_light_up_what_becomes_one_token():
     assert line(before) == "[a a] a b"
     assert line(after) == "[aa] a b"
     assert line(after, color=True) == "\x1b[1;7m[aa]\x1b[0m a b"
+
+
+def test_a_long_text_is_shown_around_its_first_change(tokviz, tiny):
+    text = "c" * 100 + "ab" + "c" * 100
+    lines = tokviz("replay", tiny, "--at", 1, "--print", "--text", text).text.splitlines()
+    before = next(line for line in reversed(lines) if line.strip().startswith("before"))
+    tokens = before.split(maxsplit=1)[1]
+    assert tokens.startswith("… c ") and "c [a b] c" in tokens and tokens.endswith(" c …")
+
+
+def test_the_first_difference_is_marked_among_its_neighbors(tokviz, tmp_path):
+    for rule in ("first", "lexicographic"):
+        run = package.train(["qq qq qq xy zw"], 262, split_pattern="gpt2", tie_break=rule)
+        run.save(tmp_path / rule)
+    diff = ["replay", tmp_path / "first", "--diff", tmp_path / "lexicographic", "--print"]
+    lines = tokviz(*diff).text.splitlines()
+    (number,) = [line.split()[1] for line in lines if line.startswith("merge ")]
+    assert number != "1"
+    (marked,) = [line for line in lines if "▸" in line]
+    assert marked.startswith(f" ▸{number:>7} ")

@@ -74,3 +74,10 @@ def test_a_text_that_the_tokenizer_changes_is_said_to_be_changed(tokviz):
         "qwen2 normalizes the text to NFC" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
     )
     assert tokviz("show", "-t", "qwen2", "--text", "\u00e9").err == ""
+
+
+def test_tables_count_pre_tokens(tokviz):
+    rows = tokviz("show", "-t", "gpt2", "--text", "hello wörld", "--markdown").text.splitlines()[
+        -4:
+    ]
+    assert [row.split(" | ")[3] for row in rows] == ["1", "2", "2", "2"]

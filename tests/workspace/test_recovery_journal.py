@@ -84,6 +84,16 @@ def test_text_of_a_killed_process_comes_back_exactly(tmp_path: Path) -> None:
     assert before <= left.when <= datetime.now().astimezone()
 
 
+def test_a_deletion_is_journaled(tmp_path: Path) -> None:
+    journal = RecoveryJournal(tmp_path)
+    for parts in (["some ", "text"], ["some "]):
+        journal.set_text(parts)
+        assert journal.flush() is None
+    journal.end()
+    (left,) = left_in(tmp_path)
+    assert left.text() == "some "
+
+
 def test_text_without_a_file_comes_back(tmp_path: Path) -> None:
     crash_with(tmp_path, "")
     (left,) = left_in(tmp_path)
