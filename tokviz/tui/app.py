@@ -67,8 +67,8 @@ GC_INTERVAL_SECONDS = 0.25
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
-    Gesture("Click a word such as merge", "Says what it means: see the glossary."),
-    Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
+    Gesture("Click a word such as merge", "Opens the glossary at that word."),
+    Gesture("Click outside a dialog", "Closes the dialog without a change."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
 

@@ -1,10 +1,10 @@
-"""The themes: what tokens and the widgets around them are drawn with, a `Look` each.
+"""Themes: the colors of tokens and widgets, a `Look` each.
 
-Token colours carry the meaning on every screen, so everything around them stays calm: surfaces one
-step from the background, quiet borders, one accent (the pointer's colour) for what is active.
+Token colors carry meaning on every screen, so the other colors are calm: surfaces close to the
+background, quiet borders, and one accent (the pointer's color) for active elements.
 
-A theme is dark or light, and has a fellow of the other kind. In a terminal of 16 colours all look
-like the two that are made of the terminal's own.
+Each dark theme has a light counterpart. In a terminal with 16 colors, all themes look like the two
+that use the terminal's own colors.
 """
 
 from __future__ import annotations
@@ -25,48 +25,45 @@ DARK = "tokviz-dark"
 LIGHT = "tokviz-light"
 """Name of the light theme."""
 OWN = "terminal"
-"""How the names of the themes begin that are made of the terminal's own sixteen colours."""
+"""Prefix of the themes that use the terminal's own sixteen colors."""
 SIXTEEN = ("standard", "windows")
-"""Rich's names of terminals with 16 colours."""
+"""Rich's names of terminals with 16 colors."""
 
 
 class Look(NamedTuple):
-    """What a theme is made of, as #rrggbb; what is left out is mixed from the rest.
-
-    The tuples that have one colour per hue say so.
-    """
+    """The colors of a theme, as #rrggbb; omitted ones are mixed from the others."""
 
     help: str
-    """A sentence that says whom it is for."""
+    """Description for the user."""
     tokens: Colours
-    """An empty `special` is the colour that the text has: see `tokviz.tui.palette`."""
+    """Token colors. An empty `special` is the color of the text: see `tokviz.tui.palette`."""
     signs: tuple[str, str, str, str]
-    """What is active and the pointed token, warnings, errors, what is good."""
+    """Active elements and the token under the pointer, warnings, errors, success."""
     gap: tuple[str, str]
-    """Text and fill of what a split pattern does not match."""
+    """Text and fill of characters that a split pattern does not match."""
     dark: bool = True
     split: str = ""
-    """Characters in several tokens; empty for the colour that the text has."""
+    """Characters in several tokens; empty for the color of the text."""
     pointer: tuple[str, str] = ("", "")
-    """Fill and text; empty if they are what is active, and the ground."""
+    """Fill and text of the pinned token; empty for the accent and the background."""
     hover: str = ""
     selection: str = ""
     ink: tuple[str, ...] = ()
-    """The text on each fill; empty if it is that of the theme on all of them."""
+    """The text on each fill; empty for the theme's text color."""
     dim: tuple[str, ...] = ()
     """Dim glyphs on each fill."""
     selected: tuple[str, ...] = ()
     """The tinted fills."""
     selected_ink: tuple[str, ...] = ()
-    """The text on each tinted fill; empty if it is that on the fills."""
+    """The text on each tinted fill; empty for `ink`."""
     cursor: tuple[str, str] = ("", "")
-    """Text and fill; empty if they are those of the theme the other way round."""
+    """Text and fill of the cursor; empty for the theme's colors reversed."""
     quiet: Mapping[str, str] = {}
-    """Colours of widgets, by names of `_SHARES` and `_USES`; several may have one."""
+    """Colors of widgets, by names of `_SHARES` and `_USES`."""
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """Mix two colours like #8ab4f8; `share` is how much of the other there is, 0 to 1."""
+    """Mix two colors such as #8ab4f8; `share` is the fraction of `other`, 0 to 1."""
     first, second = (parse_rgb_hex(name.removeprefix("#")) for name in (colour, other))
     return blend_rgb(first, second, share).hex
 
@@ -243,7 +240,7 @@ _IN_256 = {
 
 
 def look_of(name: str, color_system: str | None) -> Look:
-    """Give what a theme is made of in a terminal; a theme that is not ours looks like the first.
+    """Return the look of a theme in a terminal; a theme of Textual looks like the first one.
 
     Args:
         name: The name of the theme.
@@ -257,7 +254,7 @@ def look_of(name: str, color_system: str | None) -> Look:
 
 
 def fellow(name: str) -> str:
-    """Give the light theme for a dark one, and the dark one for a light one."""
+    """Return the light counterpart of a dark theme, or the reverse."""
     kind, _, shade = name.rpartition("-")
     return f"{kind}-{'light' if shade == 'dark' else 'dark'}"
 
@@ -274,7 +271,7 @@ _SHARES = {
     "thumb": 0.2,
     "thumb_hover": 0.32,
 }
-"""How much of the text's colour there is in quiet ones; the ground is the rest."""
+"""Fraction of the text's color in quiet colors; the rest is background."""
 
 _USES = {
     "accent": "border text-accent input-cursor-background footer-key-foreground scrollbar-active "
@@ -300,13 +297,13 @@ _USES = {
     "none": "input-cursor-text-style link-style link-style-hover",
     "bold": "block-cursor-text-style block-cursor-blurred-text-style button-focus-text-style",
 }
-"""What Textual would otherwise derive louder than we want it: a colour of the theme, or a word of
-Textual's, and the variables that are it."""
+"""Variables that Textual would derive in louder colors: a color of the theme, or a Textual keyword,
+and the variables that get it."""
 
 
 @cache
 def theme(name: str, color_system: str | None = "truecolor") -> Theme:
-    """Make a theme for Textual; see `look_of`."""
+    """Create a theme for Textual; see `look_of`."""
     look = look_of(name, None if color_system == "256" else color_system)
     ground, text = look.tokens.ground, look.tokens.text
     accent, warning, error, success = look.signs
@@ -328,4 +325,4 @@ def theme(name: str, color_system: str | None = "truecolor") -> Theme:
 
 
 _NAMED = "secondary accent warning error success foreground background surface panel"
-"""What Textual asks for by name."""
+"""Names of Textual's color variables."""

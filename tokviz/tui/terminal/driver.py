@@ -1,4 +1,4 @@
-"""Textual's driver for POSIX terminals, hardened: no input kills it, no ending leaves a mess."""
+"""Driver for POSIX terminals that survives any input and always restores the terminal."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from textual.app import App
 
 READ_BYTES = 1 << 16
-"""Bytes asked for in one read. A pseudo-terminal hands out up to 4,095 of them."""
+"""Maximum bytes per read. A pseudo-terminal returns up to 4,095."""
 
 HANGUP_CODE = 129
-"""Exit code when the terminal has gone, as a shell says it for SIGHUP."""
+"""Exit code if the terminal was closed, as a shell reports SIGHUP."""
 
 
 _LAST_BYTES = 8_000
 
 
 class NativeStderr:
-    """File descriptor 2 leads into a temporary file while it is held."""
+    """Redirects file descriptor 2 to a temporary file while the app has the terminal."""
 
     def __init__(self) -> None:
-        """Change nothing yet."""
+        """Start without redirecting."""
         self._real: int | None = None
         self.last_words = ""
-        """The end of what was written while it was held. Not safe for a terminal."""
+        """End of the redirected output. It may contain control characters."""
 
     def hold(self) -> None:
-        """Lead it away from the terminal. Where it is none, or nothing can be opened, leave it."""
+        """Redirect stderr, unless it is not a terminal or no file can be opened."""
         if self._real is not None or not os.isatty(2):
             return
         try:
@@ -49,7 +49,7 @@ class NativeStderr:
         os.close(file)
 
     def release(self) -> None:
-        """Lead it to the terminal again."""
+        """Restore stderr."""
         if self._real is None:
             return
         size = os.lseek(2, 0, os.SEEK_END)
@@ -74,14 +74,13 @@ _BLOCK_CHARACTERS = 1 << 16
 
 
 class TerminalOutput:
-    """A text file that writes to a terminal and outlives it.
+    """A text file that writes to a terminal, and drops the output once the terminal is closed.
 
-    Textual's writer thread writes to this. When the terminal has gone, what is written is dropped:
-    an error would end that thread, and everybody who waits for it.
+    An error would end Textual's writer thread and block the code that waits for it.
     """
 
     def __init__(self, fd: int) -> None:
-        """Take the file descriptor of the terminal."""
+        """Create the file for the file descriptor of a terminal."""
         self._fd = fd
         self._parts: list[str] = []
         self._n_waiting = 0
@@ -92,11 +91,11 @@ class TerminalOutput:
         return self._fd
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether the file is a terminal."""
         return os.isatty(self._fd)
 
     def write(self, text: str) -> int:
-        """Keep text for the next flush, or write it if there is much of it."""
+        """Buffer text until the next flush, or until there is much of it."""
         self._parts.append(text)
         self._n_waiting += len(text)
         if self._n_waiting >= _BLOCK_CHARACTERS:
@@ -104,7 +103,7 @@ class TerminalOutput:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is waiting. A lone surrogate, which nobody can encode, becomes `?`."""
+        """Write the buffered text. Lone surrogates, which UTF-8 cannot encode, become `?`."""
         data = memoryview("".join(self._parts).encode("utf-8", "replace"))
         self._parts.clear()
         self._n_waiting = 0
@@ -129,7 +128,7 @@ def open_output() -> TerminalOutput:
 
 
 class TerminalDriver(SignalDriver):
-    """Reads keys and pastes robustly, and knows whether the terminal is the app's."""
+    """Reads keys and pastes, and knows whether the app has the terminal."""
 
     def __init__(
         self,
@@ -139,7 +138,7 @@ class TerminalDriver(SignalDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """Initialize as Textual does, but write to a terminal even where stderr is none."""
+        """Create Textual's driver, but write to a terminal even if stderr is not one."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.set_output(open_output())
         self._wake_reader, self._wake_writer = os.pipe()
@@ -148,7 +147,7 @@ class TerminalDriver(SignalDriver):
         self.in_application_mode = False
 
     def start_application_mode(self) -> None:
-        """Take the terminal over. In the background, where that is not allowed, do nothing."""
+        """Take the terminal over, unless the process is in the background."""
         watcher.arm()
         self.native_stderr.hold()
         super().start_application_mode()  # type: ignore[no-untyped-call]
@@ -157,9 +156,9 @@ class TerminalDriver(SignalDriver):
             self.leave_terminal()
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back. The bytes are on their way until `close` returns."""
+        """Give the terminal back. All bytes are written when `close` returns."""
         super().stop_application_mode()
-        self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual forgets
+        self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual does not reset
 
     def disable_input(self) -> None:
         """Stop reading at once instead of after the next timeout."""
@@ -168,7 +167,7 @@ class TerminalDriver(SignalDriver):
         os.read(self._wake_reader, 1)
 
     def close(self) -> None:
-        """Wait until everything is written."""
+        """Wait until all output is written."""
         super().close()
         self.leave_terminal()
 
@@ -179,7 +178,7 @@ class TerminalDriver(SignalDriver):
         watcher.disarm()
 
     def run_input_thread(self) -> None:
-        """Read the terminal and post messages until the input is disabled or the terminal goes."""
+        """Read the terminal and post messages until input is disabled or the terminal is closed."""
         parser = TerminalParser(self.is_debug)
         try:
             while not self.exit_event.is_set():
@@ -189,10 +188,10 @@ class TerminalDriver(SignalDriver):
             parser.close()
 
     def _process_input(self, parser: TerminalParser) -> bool:
-        """Process one read, or the lack of one.
+        """Process one read, or a pause in the input.
 
         Returns:
-            Whether there is more to expect.
+            False if the terminal was closed.
         """
         waiting_since = monotonic()
         patience = parser.patience
@@ -203,19 +202,19 @@ class TerminalDriver(SignalDriver):
                 return False
             for message in parser.feed(data):
                 self.process_message(message)
-        # Other threads may have had the interpreter for long: look again before giving up waiting.
+        # Other threads may have held the GIL for long: check again before assuming a pause.
         elif not self._is_readable(0.0):
             for message in parser.wait(monotonic() - waiting_since):
                 self.process_message(message)
         return True
 
     def _is_readable(self, seconds: float | None) -> bool:
-        """Wait for input. Being woken up counts as none."""
+        """Wait for input; return False if woken up."""
         readable, _, _ = select.select((self.fileno, self._wake_reader), (), (), seconds)
         return self.fileno in readable and self._wake_reader not in readable
 
     def _read(self) -> bytes | None:
-        """Read what is there, None if the terminal has gone."""
+        """Read available bytes; return None if the terminal was closed."""
         try:
             return os.read(self.fileno, READ_BYTES) or None
         except BlockingIOError:

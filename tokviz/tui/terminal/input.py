@@ -1,4 +1,4 @@
-"""From the bytes a terminal sends to Textual's messages."""
+"""Convert bytes from a terminal to Textual's messages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tokviz.tui.terminal.paste import Keys, PasteSplitter, Segment, pasted_text
 from tokviz.tui.textual_private.key_parser import KeyParser
 
 PASTE_PATIENCE = 0.5
-"""Seconds without input after which a paste that has not ended is delivered as far as it came."""
+"""Seconds without input after which an incomplete paste is delivered."""
 
 ESCAPE_PATIENCE = constants.ESCAPE_DELAY
-"""Seconds without input after which an escape sequence that has not ended is taken for keys."""
+"""Seconds without input after which an incomplete escape sequence counts as keys."""
 
 LONE_ESCAPE_PATIENCE = 0.3 * ESCAPE_PATIENCE
-"""The same for an Esc that came alone: a sequence is rarely torn right behind its first byte."""
+"""The same for a single Esc: a sequence is rarely split after its first byte."""
 
 _ESCAPE = b"\x1b"
 
@@ -34,30 +34,30 @@ _JUNK = re.compile(
     r"|(?:\x1b[O\[\]]){3,}(?=\x1b)"  # starts of sequences, none of them continued
     r"|(?<=\x1b{4})\x1b+|(?<=\0)\0+"  # keys repeated more often than a user can in one read
 )
-"""Input that no key sends. Without this filter, the app would handle 400 KB of it for a minute."""
+"""Input that no key sends. Without this filter, 400 KB of it would block the app for a minute."""
 
 
 class TerminalParser:
-    """Turns what is read from a terminal into key, mouse, paste and report messages.
+    """Converts terminal input to key, mouse, paste and report messages.
 
-    Bytes that are not UTF-8 are dropped among keys and kept, as byte text, in a paste.
+    Bytes that are not UTF-8 are dropped from keys, and kept as byte text in pastes.
     """
 
     def __init__(self, debug: bool = False) -> None:
-        """Take whether Textual's parser shall log what it sees."""
+        """Create the parser; `debug` makes Textual's parser log its input."""
         self._splitter = PasteSplitter()
         self._keys = KeyParser(debug)
         self._escape_patience = ESCAPE_PATIENCE
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Take the bytes of one read."""
+        """Parse the bytes of one read."""
         self._escape_patience = LONE_ESCAPE_PATIENCE if data == _ESCAPE else ESCAPE_PATIENCE
         for segment in self._splitter.feed(data):
             yield from self._messages(segment)
 
     def wait(self, seconds: float) -> Iterator[Message]:
-        """Take note that nothing has come for so long since the last read."""
+        """Parse incomplete input after a pause of this length."""
         if seconds >= PASTE_PATIENCE:
             for segment in self._splitter.interrupt():
                 yield from self._messages(segment)
@@ -68,7 +68,7 @@ class TerminalParser:
 
     @property
     def patience(self) -> float | None:
-        """Seconds without input after which `wait` has something to do, None if it never has."""
+        """Seconds without input after which `wait` must be called, None for never."""
         if self._splitter.in_paste:
             return PASTE_PATIENCE
         if self._splitter.holds_keys or self._keys.is_waiting:
@@ -76,14 +76,14 @@ class TerminalParser:
         return None
 
     def close(self) -> None:
-        """Stop for good."""
+        """End the parser."""
         self._keys.close()
 
     def _messages(self, segment: Segment) -> Iterator[Message]:
         if isinstance(segment, Keys):
             for message in self._keys.feed(_JUNK.sub("", self._decode(segment.data))):
                 if _with_alt(message):
-                    message.character = None  # it is a command, also where it means nothing
+                    message.character = None  # a command never types text, even if it is unknown
                 if not _types_surrogate(message):
                     yield message
         else:
@@ -96,7 +96,7 @@ def _with_alt(message: Message) -> TypeGuard[events.Key]:
 
 
 def _types_surrogate(message: Message) -> bool:
-    """Tell a key that no keyboard has: in byte text its character would stand for a raw byte."""
+    """Return whether a key types a surrogate, which represents a raw byte in byte text."""
     return (
         isinstance(message, events.Key)
         and message.character is not None

@@ -1,4 +1,4 @@
-"""Runs an app so that the terminal is restored and the exit code is right, however it ends."""
+"""Run an app, and always restore the terminal and return the right exit code."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _ENDING_SIGNALS = tuple(
 )
 
 _GRACE_SECONDS = 3.0
-"""Seconds an app gets to end by itself after a signal, before the process is ended for it."""
+"""Seconds that the app has to end after a signal, before the process is ended."""
 
 _TURN_SECONDS = 0.005
-"""So long the loop goes on with its work before it asks the system for more."""
+"""Seconds that the event loop works before it polls for new events."""
 
 _SHARED_SECONDS = 0.001
-"""After so long a thread lets another have the interpreter. A key asks for it some six times, so
-Python's five times as much would be seen while a file is read.
+"""Interval at which a thread releases the GIL. A key needs it about six times, so that Python's
+default of 5 ms would be noticeable while a file is read.
 """
 
 _TASK_SECONDS = 1.0
-"""Seconds for what is still running in the event loop after the app."""
+"""Time limit for tasks that are still running after the app."""
 
 
 def driver_class() -> type[Driver] | None:
-    """Return the driver for this terminal, None where Textual's own choice is right.
+    """Return the driver for this terminal, None for Textual's own choice.
 
-    That is on Windows, and where the environment names a driver (in the browser).
+    Textual chooses on Windows, and if the environment names a driver (in the browser).
     """
     if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
         return None
@@ -85,7 +85,7 @@ def run_app(app: App[Any]) -> int:
 
 
 def exit_process(code: int) -> NoReturn:
-    """End the process now. Unlike `sys.exit` it does not wait for threads that are still busy."""
+    """End the process now, without waiting for running threads as `sys.exit` does."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -102,22 +102,22 @@ def exit_process(code: int) -> NoReturn:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Make a loop that asks the system for what is new only now and then while it has work."""
+    """Create an event loop that polls for new events less often while it has work."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     return asyncio.SelectorEventLoop(_Selector())
 
 
 class _Selector(selectors.DefaultSelector):
-    """Keeps the interpreter while the loop has work: whoever asks the system lets others have it.
+    """Keeps the GIL while the event loop has work, because polling releases it.
 
-    A key takes several turns of the loop. A thread that decodes 30 MB would hold up each of them.
+    A key takes several iterations of the loop, and another busy thread would delay each of them.
     """
 
     _asked = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Find what is ready; nothing, where nobody waits and that was asked a moment ago."""
+        """Return ready events; none if the loop has work and polled a moment ago."""
         now = monotonic()
         if timeout is not None and timeout <= 0 and now - self._asked < _TURN_SECONDS:
             return []
@@ -127,7 +127,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 def _run_in(loop: asyncio.AbstractEventLoop, app: App[Any]) -> None:
-    """Run the app as `asyncio.run` would, except that nobody waits for the threads of workers."""
+    """Run the app as `asyncio.run` does, but do not wait for threads of workers."""
     asyncio.set_event_loop(loop)
     try:
         loop.run_until_complete(app.run_async())
@@ -149,7 +149,7 @@ def _cancel_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _restore(app: App[Any], terminal: SavedTerminal | None) -> None:
-    """Restore the terminal if the app's driver had no chance to."""
+    """Restore the terminal if the app's driver could not."""
     driver = _terminal_driver(app)
     if driver is not None and driver.in_application_mode and terminal is not None:
         terminal.restore()
@@ -157,7 +157,7 @@ def _restore(app: App[Any], terminal: SavedTerminal | None) -> None:
 
 
 def _show_last_words(app: App[Any]) -> None:
-    """After a bad end, print what native code had to say while the screen was the app's."""
+    """Print the output of native code to stderr after a crash."""
     driver = _terminal_driver(app)
     if driver is not None and driver.native_stderr.last_words and sys.stderr is not None:
         print(safe_lines(driver.native_stderr.last_words), file=sys.stderr)
@@ -167,14 +167,16 @@ def _terminal_driver(app: App[Any]) -> TerminalDriver | None:
     if sys.platform == "win32":
         return None
     from tokviz.tui.terminal.driver import TerminalDriver
+    from tokviz.tui.textual_private.terminal_driver import driver_of
 
-    return app._driver if isinstance(app._driver, TerminalDriver) else None
+    driver = driver_of(app)
+    return driver if isinstance(driver, TerminalDriver) else None
 
 
 class _SignalEndings:
-    """While entered, a signal that would kill the process ends the app instead.
+    """Context in which a signal that would kill the process ends the app instead.
 
-    A signal that was ignored before (`nohup`) stays ignored.
+    Signals that were ignored before (`nohup`) stay ignored.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class _SignalEndings:
         self._last_resort.cancel()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Ask the app to end. Only the first signal counts: a hangup often comes twice."""
+        """Ask the app to end. Only the first signal counts; a hangup often arrives twice."""
         if self.signal_number is not None:
             return
         self.signal_number = number
@@ -215,7 +217,7 @@ class _SignalEndings:
         self._app.exit(return_code=128 + self.signal_number)
 
     def _end_process(self) -> None:
-        """End the process from outside of an app that does not react."""
+        """End the process if the app does not react."""
         assert self.signal_number is not None
         _restore(self._app, self._terminal)
         os._exit(128 + self.signal_number)

@@ -1,4 +1,4 @@
-"""What the app switches on in a terminal, and the bytes that switch all of it off again."""
+"""Terminal modes that the app sets, and the bytes that reset them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ RESET = b"".join(
         b"\x1b[?25h",  # cursor
     )
 )
-"""Undoes every mode that Textual's driver sets, whatever it was doing when it died."""
+"""Resets every mode that Textual's driver sets, at any point where it may have ended."""
 
 
 ASK_FOR_FILE = "\x1b]7767;file\x07"
-"""Asks the page of `tokviz web` for a file: it types the file's name into the open dialog."""
+"""Requests a file from the page of `tokviz web`, which types its name into the open dialog."""
 
 
 class SavedTerminal(NamedTuple):
-    """A terminal as it was before the app touched it."""
+    """State of a terminal before the app starts."""
 
     fd: int
     """File descriptor of the terminal."""
     attributes: list[Any] | None
-    """What `termios.tcgetattr` said, None where there is no termios."""
+    """Result of `termios.tcgetattr`, None without termios."""
 
     def restore(self) -> None:
-        """Write `RESET` and put the attributes back. A terminal that has gone is no error."""
+        """Write `RESET` and restore the attributes; ignore a closed terminal."""
         try:
             os.write(self.fd, RESET)
         except OSError:
@@ -52,9 +52,9 @@ class SavedTerminal(NamedTuple):
             return
 
     def is_raw(self) -> bool:
-        """Tell whether the terminal is in the raw mode of a full-screen app.
+        """Return whether the terminal is in the raw mode of a full-screen app.
 
-        A shell's line editor keeps signals on (ISIG), so its mode is not mistaken for the app's.
+        A shell's line editor keeps signals on (ISIG), so its mode differs from the app's.
         """
         if sys.platform == "win32":
             return False
@@ -68,7 +68,7 @@ class SavedTerminal(NamedTuple):
 
 
 def save_terminal(fd: int) -> SavedTerminal:
-    """Note how the terminal behind a file descriptor is set."""
+    """Save the state of a terminal."""
     if sys.platform == "win32":
         return SavedTerminal(fd, None)
     import termios
@@ -80,5 +80,5 @@ def save_terminal(fd: int) -> SavedTerminal:
 
 
 def terminal_fd() -> int | None:
-    """Find the standard stream that is a terminal to write to: stdout, then stderr."""
+    """Return the standard stream that is a terminal, stdout or stderr; None if neither is."""
     return next((fd for fd in (1, 2) if os.isatty(fd)), None)

@@ -1,7 +1,7 @@
-r"""Tells pastes from keys in what a terminal sends, in time linear in its length.
+r"""Separate pastes from keys in terminal input, in linear time.
 
 A terminal in bracketed paste mode wraps what the user pastes in `ESC [ 200 ~` and `ESC [ 201 ~`.
-This module works on the bytes as they are read and knows nothing of Textual.
+This module works on bytes, without Textual.
 
 >>> splitter = PasteSplitter()
 >>> splitter.feed(b"a\x1b[200~one\rtwo\x1b[201~b")
@@ -23,7 +23,7 @@ _X10_REPORT = re.compile(rb"\x1b\[M[\x20-\xff]{3}")
 _X10_LENGTH = 6
 
 _BURST = 128
-"""Bytes in one read that no fingers make: after a pause inside a paste, its continuation."""
+"""Bytes in one read that must be the rest of a paste that paused, because no user types so fast."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Pasted:
-    """The bytes of one paste, or of one part of a paste that was interrupted."""
+    """The bytes of one paste, or of a part of an interrupted paste."""
 
     data: bytes
 
@@ -46,8 +46,8 @@ Segment = Keys | Pasted
 class PasteSplitter:
     """Splits the bytes from a terminal into keys and pastes.
 
-    Invariant: every byte fed comes out once, in order, except the two markers and mouse reports in
-    the X10 encoding (their coordinates are arbitrary bytes, and Textual asks for another encoding).
+    Invariant: every byte comes out once, in order, except the two markers and mouse reports in the
+    X10 encoding (their coordinates are arbitrary bytes, and Textual requests another encoding).
     """
 
     def __init__(self) -> None:
@@ -58,12 +58,12 @@ class PasteSplitter:
 
     @property
     def in_paste(self) -> bool:
-        """Whether a paste has begun whose end has not come."""
+        """Whether a paste has started but not ended."""
         return self._paste is not None
 
     @property
     def holds_keys(self) -> bool:
-        """Whether bytes are held back because they may be the beginning of a marker."""
+        """Whether bytes are held back because they may be the start of a marker."""
         return bool(self._held)
 
     def feed(self, data: bytes) -> list[Segment]:
@@ -79,12 +79,12 @@ class PasteSplitter:
         return segments
 
     def flush(self) -> list[Segment]:
-        """Give up waiting for the rest of a marker: what is held back were keys."""
+        """Stop waiting for the rest of a marker, and return the held bytes as keys."""
         held, self._held = self._held, b""
         return [Keys(held)] if held and not held.startswith(_X10_MOUSE) else []
 
     def interrupt(self) -> list[Segment]:
-        """Give up waiting for the end of a paste: deliver what has come and take keys again."""
+        """Stop waiting for the end of a paste: return the bytes received, and expect keys again."""
         if self._paste is None:
             return []
         data = bytes(self._paste)
@@ -93,7 +93,7 @@ class PasteSplitter:
         return [Pasted(data)] if data else []
 
     def _feed_keys(self, data: bytes, segments: list[Segment]) -> bytes:
-        """Add the keys up to the next paste, and return what follows its start."""
+        """Add the keys up to the next paste, and return the bytes after its start."""
         data = self._held + data
         start = data.find(PASTE_START)
         if start < 0:
@@ -106,7 +106,7 @@ class PasteSplitter:
         return data[start + len(PASTE_START) :]
 
     def _feed_paste(self, data: bytes, segments: list[Segment]) -> bytes:
-        """Add the paste if its end is there, and return what follows it."""
+        """Add the paste if it has ended, and return the bytes after it."""
         assert self._paste is not None
         searched = max(len(self._paste) + 1 - len(PASTE_END), 0)
         self._paste += data
@@ -120,10 +120,10 @@ class PasteSplitter:
         return rest
 
     def _continue_interrupted(self, data: bytes, segments: list[Segment]) -> bytes:
-        """Return what is left after the rest of a paste that paused for too long.
+        """Return the bytes after the rest of a paste that paused for too long.
 
-        Its late end marker is swallowed. Without one, only a burst is taken for the paste going on;
-        anything shorter are keys.
+        Drop its late end marker. Without a marker, a burst continues the paste; fewer bytes are
+        keys.
         """
         end, start = data.find(PASTE_END), data.find(PASTE_START)
         if start >= 0 and (end < 0 or start < end):
@@ -146,7 +146,7 @@ class PasteSplitter:
 
 
 def _incomplete_tail(data: bytes) -> bytes:
-    """Return the end of `data` that may be the beginning of a paste or of a mouse report."""
+    """Return the end of `data` that may be the start of a paste or of a mouse report."""
     escape = data.rfind(b"\x1b", max(0, len(data) - _X10_LENGTH + 1))
     if escape < 0:
         return b""
@@ -155,10 +155,10 @@ def _incomplete_tail(data: bytes) -> bytes:
 
 
 def pasted_text(data: bytes) -> str:
-    r"""Turn the bytes of a paste into byte text.
+    r"""Decode the bytes of a paste as byte text.
 
     Most terminals send CR for a newline, so in a paste without any LF a CR means LF. A paste with
-    an LF comes from a terminal that changes nothing, and is kept as it is.
+    an LF comes from a terminal that keeps newlines, and is not changed.
 
     >>> pasted_text(b"one\rtwo"), pasted_text(b"one\r\ntwo")
     ('one\ntwo', 'one\r\ntwo')

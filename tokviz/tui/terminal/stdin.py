@@ -1,4 +1,4 @@
-"""Text from a pipe, and the terminal for the keys afterwards."""
+"""Read text from a pipe, then keys from the terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _STDIN = "standard input"
 
 
 def read_piped_stdin(*, limit: int = MAX_FILE_BYTES) -> bytes | None:
-    """Read all of standard input if it is no terminal.
+    """Read all of standard input if it is not a terminal.
 
     Returns:
-        The bytes, or None where standard input is a terminal or closed.
+        The bytes, or None if standard input is a terminal or closed.
 
     Raises:
-        InputFileError: If it cannot be read, or holds more than `limit` bytes.
+        InputFileError: If it cannot be read, or has more than `limit` bytes.
     """
     if os.isatty(0):
         return None
@@ -37,7 +37,7 @@ def read_piped_stdin(*, limit: int = MAX_FILE_BYTES) -> bytes | None:
 
 
 def reopen_terminal() -> None:
-    """Make the terminal standard input again, so that keys can be read after a pipe was.
+    """Make the terminal standard input again, to read keys after a pipe.
 
     Raises:
         TokvizError: If there is no terminal to show the app on or to read keys from.
@@ -54,7 +54,7 @@ def reopen_terminal() -> None:
 
 
 def _open_terminal() -> int:
-    """Open the controlling terminal, or share the one that is standard output."""
+    """Open the controlling terminal, otherwise the terminal of standard output."""
     if sys.platform == "win32":
         return os.open("CONIN$", os.O_RDWR)
     try:

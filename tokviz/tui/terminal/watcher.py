@@ -1,14 +1,14 @@
-"""A tiny process that restores the terminal when the app dies without a chance to do it itself.
+"""A small process that restores the terminal if the app is killed.
 
-Nothing inside a process survives SIGKILL or a crash of native code. So the app starts a second one,
-which sleeps on a pipe whose other end only the app holds. The app says when the terminal is its own
-(`arm`) and when it is not (`disarm`). The pipe closes when the app is gone; if the terminal was the
-app's by then, the watcher resets it. It then ends, whatever happened.
+No process can handle SIGKILL or a crash of native code. Therefore the app starts a second process,
+which waits on a pipe whose other end only the app has open. The app reports when it takes the
+terminal over (`arm`) and when it gives it back (`disarm`). The pipe closes when the app ends; if
+the app had the terminal then, the watcher resets it. Then the watcher ends.
 
-The watcher is in a session of its own: no key and no hangup signals it, it takes no part in job
-control, and it never reads from the terminal. It is an interpreter of its own and no fork of the
-app: after a fork the app would have to copy every page of memory that it writes to next, which
-takes a twentieth of the time until the first frame.
+The watcher runs in a separate session, so that keys, hangups and job control do not affect it, and
+it never reads from the terminal. It is a new interpreter rather than a fork, because after a fork
+the app would copy every page of memory that it writes to, which takes 5 % of the time until the
+first frame.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ watch(sys.argv[2])
 _PACKAGES = Path(__file__).resolve().parents[3]
 
 _pipe: int | None = None
-"""Write end of the pipe to the watcher. One per process, as the terminal is."""
+"""Write end of the pipe to the watcher, one per process."""
 
 
 def start() -> None:
     """Start the watcher, before the app changes the terminal.
 
-    Without a terminal, without an interpreter to run or when the system refuses, there is none and
-    nothing fails.
+    Do nothing without a terminal or an interpreter, or if the system refuses.
     """
     global _pipe
     terminal = terminal_fd()
@@ -55,7 +54,7 @@ def start() -> None:
     except OSError:
         return
     try:
-        # With all signals blocked it hears none, not even before it is on its own.
+        # All signals are blocked, so that none arrives before it has its own session.
         os.posix_spawn(
             command[0],
             command,
@@ -75,12 +74,12 @@ def start() -> None:
 
 
 def arm() -> None:
-    """Say that the terminal is the app's from now on."""
+    """Report that the app has taken the terminal over."""
     _send(_ARMED)
 
 
 def disarm() -> None:
-    """Say that the terminal has been given back."""
+    """Report that the app has given the terminal back."""
     _send(_DISARMED)
 
 
@@ -90,13 +89,13 @@ def _send(word: bytes) -> None:
         return
     try:
         os.write(_pipe, word)
-    except OSError:  # somebody killed the watcher
+    except OSError:  # the watcher was killed
         os.close(_pipe)
         _pipe = None
 
 
 def watch(packed_attributes: str) -> NoReturn:
-    """Be the watcher, with the pipe as 0 and the terminal as 1.
+    """Run the watcher, with the pipe as file descriptor 0 and the terminal as 1.
 
     Args:
         packed_attributes: The attributes that the terminal had before the app.
@@ -112,10 +111,10 @@ def watch(packed_attributes: str) -> NoReturn:
 
 
 def _wait_for_the_end(reader: int) -> bool:
-    """Sleep until the app is gone.
+    """Wait until the app ends.
 
     Returns:
-        Whether the terminal was its own by then.
+        Whether the app had the terminal then.
     """
     armed = False
     while words := os.read(reader, 64):
