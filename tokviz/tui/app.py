@@ -117,7 +117,7 @@ class TokvizApp(ErrorHandlingApp):
         session.subscribe(Asked, lambda change: self.switcher.show(change.screen))
         session.subscribe(SessionWanted, lambda change: self.session_files.open_file(change.path))
         self._quit_dialog: Screen[Any] | None = None
-        self._tour: Tour | None = None
+        self.tour: Tour | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
         self._colours = self.console.color_system if driver_class else "truecolor"
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
@@ -238,8 +238,8 @@ class TokvizApp(ErrorHandlingApp):
         self.post_message(ScreenReady())
         self.input.restore_focus()
         # The tour's line must be there in the first frame, or it would push the content down.
-        if self._tour is not None:
-            self._tour.look()
+        if self.tour is not None:
+            self.tour.look()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each opens faster."""
@@ -458,20 +458,20 @@ class TokvizApp(ErrorHandlingApp):
         """Start the tour; return False if it is running already."""
         from tokviz.tui.tour import Tour
 
-        can_start = self._tour is None or self._tour.is_over
+        can_start = self.tour is None or self.tour.is_over
         if can_start:
-            self._tour = Tour(self, self.session)
+            self.tour = Tour(self, self.session)
         return can_start
 
     def action_skip_step(self) -> None:
         """Skip a step of the tour."""
-        if self._tour is not None:
-            self._tour.skip()
+        if self.tour is not None:
+            self.tour.skip()
 
     def action_end_tour(self) -> None:
         """End the tour."""
-        if self._tour is not None:
-            self._tour.end()
+        if self.tour is not None:
+            self.tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:

@@ -244,7 +244,7 @@ def look_of(name: str, color_system: str | None) -> Look:
 
     Args:
         name: The name of the theme.
-        color_system: Rich's name of what the terminal can do: "truecolor", "256", "standard",
+        color_system: Rich's name of the terminal's color system: "truecolor", "256", "standard",
             "windows" or None.
     """
     look = THEMES.get(name, _TOKVIZ_DARK)
