@@ -51,7 +51,7 @@ from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.widgets.view_switcher import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour, title_around
 from tokviz.workspace.error_log import ErrorLog
 from tokviz.workspace.session import Asked, Session, SessionWanted, SettingsChanged
 from tokviz.workspace.settings import SettingError, check_file, config_path
@@ -392,7 +392,6 @@ class TokvizApp(ErrorHandlingApp):
         """Open the page about the current panel or screen, with examples, and all other pages."""
         from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
-        from tokviz.tui.widgets.view_switcher import title_around
 
         if not name and self.focused is not None:
             title = title_around(self.focused)

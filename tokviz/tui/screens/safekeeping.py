@@ -14,11 +14,11 @@ from textual.app import App
 from tokviz.errors import TokvizError
 from tokviz.storage.files import FileState, file_state, is_read_only, write_file
 from tokviz.text.sentences import failure_message
+from tokviz.text.snapshots import Part
 from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
-    from tokviz.text.snapshots import Part
     from tokviz.tui.dialogs.confirm import ConfirmDialog
     from tokviz.workspace.recovery_journal import Autosave, Leftover
 
