@@ -37,6 +37,7 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.stale_clicks import widget_at
+from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.workspace.session import Opened, Session, ShowScreen
 
@@ -504,7 +505,7 @@ async def test_a_click_that_is_heard_late_asks_nothing_of_the_screen_that_came(
             app.action_show_screen(name)
             await settle(pilot)
         compare: Any = app.screen
-        rows = [strip.text for strip in compare._compositor.render_strips()]
+        rows = [strip.text for strip in screen_strips(compare)]
         (y,) = (y for y, row in enumerate(rows) if " Scripts " in row)
         place = rows[y].index("Scripts"), y
         tabs = widget_at(compare, Offset(*place))
@@ -535,12 +536,12 @@ async def test_what_a_click_does_only_the_left_button_does(screen: str, button: 
         await settle(pilot)
 
         def seen() -> tuple[object, ...]:
-            strips = app.screen._compositor.render_strips()
+            strips = screen_strips(app.screen)
             return app.screen, app.focused, [strip.text for strip in strips]
 
         # What is found in a conversation comes some time after its tokens.
         await until(pilot, lambda: screen != "chat" or "Findings 1" in str(seen()))
-        before, found = seen(), targets(app.screen, app.screen._compositor.render_strips())
+        before, found = seen(), targets(app.screen, screen_strips(app.screen))
         asked = [at for at, _ in found if getattr(widget_at(app.screen, at), "HEARS_RIGHT", False)]
         places = [at for at, _ in found if at not in asked]
         assert len(places) > 12

@@ -13,6 +13,7 @@ from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.tour import tour_rows
 from tokviz.workspace.session import Opened, Request, RunAction, Session, sample_text
 from tokviz.workspace.settings import load_settings
@@ -44,7 +45,7 @@ async def test_the_mouse_goes_through_the_steps_while_the_keyboard_stays_in_the_
         for number in range(1, 9):
             await until(pilot, partial(says, app, f"First steps {number}/8"))
             await settle(pilot)
-            lines = [strip.text for strip in app.screen._compositor.render_strips()]
+            lines = [strip.text for strip in screen_strips(app.screen)]
             y = next(y for y, line in enumerate(lines) if "· skip · end (" in line)
             await pilot.click(offset=(lines[y].index("skip"), y))
         await until(pilot, lambda: not app.screen.query(".tour"))
@@ -55,7 +56,7 @@ async def test_the_mouse_goes_through_the_steps_while_the_keyboard_stays_in_the_
 async def test_a_low_terminal_keeps_its_rows_for_the_text() -> None:
     app = newcomer()
     async with app.run_test(size=(30, 10)) as pilot:
-        await until(pilot, lambda: app._tour)
+        await until(pilot, lambda: app.tour)
         await settle(pilot)
         assert not app.screen.query(".tour")
         await pilot.resize_terminal(80, 24)
@@ -72,9 +73,9 @@ async def test_the_first_steps_leave_room_for_text(size: tuple[int, int]) -> Non
             if size[0] >= 30:
                 await until(pilot, partial(says, app, f"First steps {number}/8"))
             else:
-                await until(pilot, lambda: app._tour and app.screen.is_ready)
-                assert app._tour is not None
-                app._tour.look()
+                await until(pilot, lambda: app.tour and app.screen.is_ready)
+                assert app.tour is not None
+                app.tour.look()
             await settle(pilot)
             assert app.screen.query_one("#text").content_region.height >= 2, number
             app.action_skip_step()
@@ -85,15 +86,15 @@ async def test_a_conversation_that_is_opened_at_the_start_comes_without_first_st
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.current_mode == "chat" and app.screen.is_ready)
         await settle(pilot)
-        assert app._tour is None
+        assert app.tour is None
 
 
 async def test_the_line_comes_with_the_screen() -> None:
     app = newcomer()
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, partial(says, app, "First steps 1/8"))
-        assert app._tour is not None
-        app._tour._timer.pause()  # it was not too early for the first look
+        assert app.tour is not None
+        app.tour._timer.pause()  # it was not too early for the first look
         for screen_id in ("chat", "tokens", "chat"):
             app.action_show_screen(screen_id)
             await until(pilot, partial(says, app, "First steps 1/8"))
@@ -141,16 +142,15 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
             await pilot.press(*choice, "enter")
             await until(pilot, partial(says, again, left))
         await until(pilot, lambda: not line(again))
-        # Ended and begun again before the line is gone, and begun while it is there.
+        # Ended and started again before the line has been removed.
         again.action_first_steps()
         again.action_end_tour()
         again.action_first_steps()
-        again._start_tour()
         await settle(pilot)
         assert line(again).count("1/8") == 1
         await again.screen.remove_children()
-        assert again._tour is not None
-        again._tour.look()  # as at the end of the app, while there is still a screen
+        assert again.tour is not None
+        again.tour.look()  # as at the end of the app, while there is still a screen
 
 
 def test_on_another_screen_than_its_own_a_step_takes_one_line() -> None:

@@ -1,1 +1,1 @@
-"""The Textual app: screens, widgets and dialogs."""
+"""The Textual application: screens, widgets, dialogs and shared parts."""

@@ -1,20 +1,21 @@
-"""Actions: declared at the method that performs them, and collected from there.
+"""Actions of the user, declared on the methods that run them.
 
-Key bindings, command palette, footer and help page are all made from the declarations of a screen,
-its controllers and the app; there is no second table.
+Key bindings, command palette, footer and help page are all built from the declarations of a screen,
+its controllers and the app.
 
-A key has one meaning on all screens, which the table in `tokviz/guide/settings.md` lists and
-`tests/tui/test_actions.py` checks. Letters without a modifier are keys only where no text is typed;
-digits never are.
+A key has the same meaning on all screens: `tokviz/guide/settings.md` lists the keys, and
+`tests/tui/test_actions.py` checks this. Single letters are keys only where the user cannot type
+text; digits never are.
 
 Keys are chosen for a plain xterm over ssh: `ctrl` with a letter and the function keys. `alt` keys
-are alternatives, because many terminals do not send them. Three natural choices are excluded:
+are second choices, because many terminals do not send them. Three obvious kinds of keys are not
+used:
 
 - `ctrl+shift+letter` is the same byte as `ctrl+letter`, or is taken by the terminal itself.
 - `alt+digit` reaches a Textual app as the character that macOS types with it ("¡" for alt+1).
 - `shift+f3` is sent by xterm as a cursor position report, so it always has a companion.
 
-A key may be a chord, such as `ctrl+l n`: the leader, then a second key. Chords replace keys that a
+A key can be a chord, such as `ctrl+l n`: the leader, then a second key. Chords replace keys that a
 keyboard or a terminal lacks: Ctrl with a bracket or a backslash needs AltGr on German and
 French keyboards, GNOME Terminal takes F1, F10 and F11, macOS takes F11.
 """
@@ -33,47 +34,47 @@ from textual.dom import DOMNode
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 STAYS = Binding.Group("stays")
-"""Marks the bindings that stay in the footer however little room there is."""
+"""Marks the bindings that stay in the narrowest footer."""
 LEADER = "ctrl+l"
 """The key before the second key of a chord."""
 KEYS: dict[str, tuple[str, ...]] = {}
-"""Keys that the user assigned to actions; see `remap`."""
+"""The user's keys for actions; see `remap`."""
 PREFIX = "action_"
 """Prefix of action methods that Textual finds by name, on a screen or widget."""
 
 
 class Action(NamedTuple):
-    """Something the user can do, under one name everywhere."""
+    """An action of the user."""
 
     id: str
-    """Its name."""
+    """The name of the action."""
     method: str
-    """The name of the method that does it, without `action_`."""
+    """The name of its method, without `action_`."""
     title: str
-    """Title in the command palette and the help."""
+    """The title in the command palette and the help."""
     help: str
-    """Description in a sentence."""
+    """A sentence that describes the effect."""
     section: str
-    """Heading on the help page."""
+    """Its heading on the help page."""
     keys: tuple[str, ...] = ()
-    """Keys in Textual's spelling, the most portable one first."""
+    """Its keys in Textual's spelling, the most portable one first."""
     footer: str = ""
     """Word for the footer, which shows the first key; empty if it is not in the footer."""
     stays: bool = False
-    """True if it stays in the footer even if there is little room."""
+    """Whether it stays in the narrowest footer."""
     priority: bool = True
     """True if its keys reach it before the focused widget. Printable keys never do."""
     bound: bool = True
-    """False if a widget binds the keys itself, and the entry only documents them."""
+    """False if a widget binds the keys itself and the action is only listed."""
     call: str = ""
-    """Name of the method, with arguments if it takes any."""
+    """The call to run: the name of the method, with arguments if it takes any."""
     when: Callable[[Any], bool] | None = None
-    """Predicate on the object that performs it: whether it is available now; None for always."""
+    """Returns, given the object with the method, whether it is possible now; None for always."""
     words: str = ""
-    """Other names, for the command palette."""
+    """More search words for the command palette."""
 
     def second_keys(self) -> list[str]:
-        """Return the second keys of its chords."""
+        """List the second keys of its chords."""
         return [key.partition(" ")[2] for key in self.keys if " " in key]
 
 
@@ -98,23 +99,23 @@ def action(
     when: Callable[[Any], bool] | None = None,
     words: str = "",
 ) -> Callable[[Method], Method]:
-    """Declare a method as an action. Its docstring is the help.
+    """Declare that a method is an action. Its docstring is the help text.
 
-    A method with arguments has one declaration for each call.
+    A method with arguments has one declaration per call that it offers.
 
     Args:
-        title: Title in the palette and the help.
-        *keys: Keys, the most portable one first.
-        section: Heading on the help page.
-        id: Name, if it differs from the method's.
-        help: Description, if the docstring is not meant for users.
-        call: Call of a method with arguments, such as `show_view('ids')`.
-        footer: Word for the footer.
-        stays: True to keep it in the footer even if there is little room.
-        priority: True if its keys reach it before the focused widget.
+        title: The title in the palette and the help.
+        *keys: Its keys, the most portable one first.
+        section: The heading on the help page.
+        id: The name of the action, by default that of the method.
+        help: The help text, by default the docstring.
+        call: The call, such as `show_view('ids')`, of a method with arguments.
+        footer: A word for the footer.
+        stays: Whether it stays in the narrowest footer.
+        priority: Whether its keys reach it before the focused widget.
         bound: False if a widget binds the keys itself.
-        when: Predicate on the object that performs it: whether it is available now.
-        words: Other names, for the command palette.
+        when: Returns, given the object with the method, whether it is possible now.
+        words: More search words for the command palette.
     """
 
     def declare(method: Method) -> Method:
@@ -144,14 +145,14 @@ def actions(*declarations: Callable[[Method], Method]) -> Callable[[Method], Met
 
 
 class Kind(NamedTuple):
-    """One of several views that share a place, such as a panel.
+    """A panel, view or screen with a tab.
 
     Attributes:
-        id: Its name.
-        title: Its tab.
-        help: Description of the panel.
+        id: The name.
+        title: The title of the tab.
+        help: A description for the user.
         keys: The keys that show it.
-        words: What people call it besides, for the command palette.
+        words: More search words for the command palette.
     """
 
     id: str
@@ -164,14 +165,14 @@ class Kind(NamedTuple):
 def action_each(
     kinds: Iterable[Any], title: str, *, call: str, section: str, words: str = ""
 ) -> Callable[[Method], Method]:
-    """Declare one action per view that shares a place, all with one method.
+    """Declare an action of one method for each panel or view.
 
     Args:
-        kinds: The views, as `Kind` or objects with the same attributes.
-        title: Title of each action, such as "{} panel" with the title of its tab.
-        call: Name of the method, which takes the id.
-        section: The heading of the help page.
-        words: Other names for all of them.
+        kinds: The panels or views: `Kind`, or objects with the same attributes.
+        title: The title of the action, such as "{} panel", with the title of the tab.
+        call: The name of the method, which takes the id.
+        section: The heading on the help page.
+        words: More search words for all of them.
     """
     return actions(
         *(
@@ -190,7 +191,7 @@ def action_each(
 
 
 def declared_in(names: Mapping[str, object]) -> list[Action]:
-    """List the actions that the body of a class declares, in order."""
+    """List the actions declared in a class body, in order."""
     return [found for thing in names.values() for found in getattr(thing, "declared_actions", ())]
 
 
@@ -200,9 +201,9 @@ def declared_by(owner: type) -> list[Action]:
 
 
 def bindings_of(actions: Iterable[Action]) -> list[Binding]:
-    """Make key bindings. Chords have none: the bar that the leader opens takes the second key.
+    """Create key bindings. Chords have none, because the dialog of the leader handles second keys.
 
-    Printable keys get no priority, so that the editor receives them while it has the focus.
+    Printable keys get no priority, so that the focused editor receives them.
     """
     return [
         Binding(
@@ -223,7 +224,7 @@ def bindings_of(actions: Iterable[Action]) -> list[Binding]:
 
 
 def doable(*nodes: DOMNode) -> Iterator[tuple[Action, DOMNode]]:
-    """Yield the actions of some nodes, such as the screen and the app, that are available now."""
+    """Yield the actions of some nodes, such as the screen and the app, that are possible now."""
     for node in nodes:
         listed = getattr(node, "declared", None) or partial(declared_by, type(node))
         for found in listed():
@@ -257,7 +258,7 @@ _KEY_NAMES = {
 
 
 def key_label(key: str) -> str:
-    r"""Spell a key for people.
+    r"""Return the label of a key.
 
     >>> key_label("ctrl+o"), key_label("shift+f3"), key_label("ctrl+backslash")
     ('Ctrl+O', 'Shift+F3', 'Ctrl+\\')
@@ -273,7 +274,7 @@ def key_label(key: str) -> str:
 
 
 def key_of(label: str) -> str:
-    """Return Textual's spelling of a key or chord that a user wrote, or "" if it is invalid.
+    """Return Textual's spelling of a key or chord written by a user; empty if it is invalid.
 
     >>> key_of("Ctrl+O"), key_of("ctrl+]"), key_of("Ctrl+L n"), key_of("hyper+x")
     ('ctrl+o', 'ctrl+right_square_bracket', 'ctrl+l n', '')
@@ -283,7 +284,7 @@ def key_of(label: str) -> str:
         return " ".join(found) if len(found) == 2 and found[0] == LEADER and found[1] else ""
     *modifiers, name = re.split(r"\+(?=.)", label.strip())
     names = {shown: key for key, shown in _KEY_NAMES.items()}
-    # A capital letter alone is a separate key; after Ctrl, users write it for the small letter.
+    # A single capital letter is a different key, but after Ctrl it means the small letter.
     name = (
         names.get(name)
         or names.get(name.capitalize())
@@ -299,16 +300,16 @@ _NAMED = {
     *(f"f{number}" for number in range(1, 25)),
     *("enter", "tab", "backspace", "delete", "insert", "home", "end", "@"),
 }
-"""Keys that have a name and no other label."""
+"""Keys with a name and no other label."""
 
 
 def remap(keys: Any) -> None:
-    """Assign the user's keys to actions, before the modules with actions are imported.
+    """Set the user's keys for actions, before the modules with actions are imported.
 
-    Bindings, footer, palette and help then use these keys.
+    Bindings, footer, palette and help then use them.
 
     Args:
-        keys: A key or list of keys by action name; invalid keys are ignored.
+        keys: A key or a list of keys by the name of an action. Invalid keys are skipped.
     """
     global LEADER
     keys = keys if isinstance(keys, dict) else {}
@@ -324,11 +325,11 @@ def remap(keys: Any) -> None:
 
 
 def keys_label(found: Action) -> str:
-    """Return all keys of an action as users write them, or "" if it has none."""
+    """Return the labels of all keys of an action, empty if it has none."""
     return "  ".join(key_label(key) for key in found.keys)
 
 
-# -- keys that mean the same in every text, list and panel: widgets bind them, the help lists them
+# -- keys of every text, list and panel: widgets bind them, the help lists them
 
 
 def _keys(title: str, help: str, *keys: str) -> Action:
@@ -338,8 +339,7 @@ def _keys(title: str, help: str, *keys: str) -> Action:
 _EVERYWHERE = (
     _keys(
         "Move",
-        "Move in a text, a list or tokens; on a setting, choose the next value. With Shift: "
-        "select.",
+        "In a text, a list or tokens; on a setting, to its next value. With Shift: select.",
         *("up", "down", "left", "right", "pageup", "pagedown", "home", "end"),
     ),
     _keys(
@@ -347,17 +347,17 @@ _EVERYWHERE = (
         "In a text; the last two also in a list.",
         *("ctrl+left", "ctrl+right", "ctrl+home", "ctrl+end"),
     ),
-    _keys("Choose", "Activate the selected row, link or button.", "enter", "space"),
+    _keys("Choose", "Run the action of the current row, link or button.", "enter", "space"),
     _keys(
-        "Next or previous part",
-        "Move between fields. F5 leaves a text in which Tab is a character.",
+        "Next or previous field",
+        "In a text that takes Tab as a character, F5 moves the focus.",
         *("tab", "shift+tab"),
     ),
     _keys("Cut, copy, paste", "In a text or a field.", "ctrl+x", "ctrl+c", "ctrl+v"),
-    _keys("Undo, redo", "Typed text, in a text or a field.", "ctrl+z", "ctrl+y"),
+    _keys("Undo, redo", "Changes of a text or a field.", "ctrl+z", "ctrl+y"),
     _keys(
         "Delete",
-        "The selected text, or else the character before or after the cursor.",
+        "The selected text, otherwise the character before or after the cursor.",
         *("backspace", "delete", "ctrl+d"),
     ),
     _keys(
@@ -371,7 +371,7 @@ _EVERYWHERE = (
 
 
 def everywhere_but(taken: Iterable[Action]) -> list[Action]:
-    """Return the keys with one meaning everywhere, except those used by some actions."""
+    """List the keys with the same meaning everywhere, except those that some actions use."""
     used = {key for found in taken for key in found.keys}
     left = [
         found._replace(keys=tuple(key for key in found.keys if key not in used))

@@ -51,7 +51,7 @@ from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.widgets.view_switcher import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour, title_around
 from tokviz.workspace.error_log import ErrorLog
 from tokviz.workspace.session import Asked, Session, SessionFileRequested, SettingsChanged
 from tokviz.workspace.settings import SettingError, check_file, config_path
@@ -67,9 +67,9 @@ GC_INTERVAL_SECONDS = 0.25
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
-    Gesture("Click a word such as merge", "Explains it, as in the glossary."),
-    Gesture("Click outside a dialog", "Closes the dialog without changes."),
-    Gesture("Right-click a row of a list", "Highlights it, so that you can rename or delete it."),
+    Gesture("Click a word such as merge", "Opens the glossary at that word."),
+    Gesture("Click outside a dialog", "Closes the dialog without a change."),
+    Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )
 
 
@@ -118,8 +118,8 @@ class TokvizApp(ErrorHandlingApp):
         open_file = self.session_files.open_file
         session.subscribe(SessionFileRequested, lambda change: open_file(change.path))
         self._quit_dialog: Screen[Any] | None = None
-        self._tour: Tour | None = None
-        # Without our driver, the app runs in a test or a browser, and $TERM is irrelevant.
+        self.tour: Tour | None = None
+        # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
         self._colours = self.console.color_system if driver_class else "truecolor"
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
         self.register_theme(theme(chosen, self._colours))
@@ -239,8 +239,8 @@ class TokvizApp(ErrorHandlingApp):
         self.post_message(ScreenReady())
         self.input.restore_focus()
         # The tour's line must be there in the first frame, or it would push the content down.
-        if self._tour is not None:
-            self._tour.look()
+        if self.tour is not None:
+            self.tour.look()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each opens faster."""
@@ -393,7 +393,6 @@ class TokvizApp(ErrorHandlingApp):
         """Open the page about the current panel or screen, with examples, and all other pages."""
         from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
-        from tokviz.tui.widgets.view_switcher import title_around
 
         if not name and self.focused is not None:
             title = title_around(self.focused)
@@ -459,20 +458,20 @@ class TokvizApp(ErrorHandlingApp):
         """Start the tour; return False if it is running already."""
         from tokviz.tui.tour import Tour
 
-        can_start = self._tour is None or self._tour.is_over
+        can_start = self.tour is None or self.tour.is_over
         if can_start:
-            self._tour = Tour(self, self.session)
+            self.tour = Tour(self, self.session)
         return can_start
 
     def action_skip_step(self) -> None:
         """Skip a step of the tour."""
-        if self._tour is not None:
-            self._tour.skip()
+        if self.tour is not None:
+            self.tour.skip()
 
     def action_end_tour(self) -> None:
         """End the tour."""
-        if self._tour is not None:
-            self._tour.end()
+        if self.tour is not None:
+            self.tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:

@@ -1,8 +1,8 @@
 """Deliver input in order: hold it back until the screen that it is meant for can take it.
 
-A key may open a dialog or change the screen. Input typed right after it is meant for what it opens,
-so the next event waits until every node that handles the key has done so and the current screen is
-ready. Input for a screen that has closed is dropped.
+A key may open a dialog or change the screen. Input typed right after it is meant for the new dialog
+or screen, so the next event waits until every node that handles the key has done so and the current
+screen is ready. Input for a screen that has closed is dropped.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class InputQueue:
         return [*(node for node in target.ancestors_with_self if node is not app), *screens, app]
 
     def _wait_for(self, handlers: list[MessagePump]) -> None:
-        """Hold input back until all these nodes have handled what they received."""
+        """Hold input back until all these nodes have handled their messages."""
         self._busy = handlers
         self._limit_wait(handlers, handlers[0])
         self._continue_waiting(handlers)

@@ -244,8 +244,8 @@ def look_of(name: str, color_system: str | None) -> Look:
 
     Args:
         name: The name of the theme.
-        color_system: Rich's color system of the terminal: "truecolor", "256", "standard", "windows"
-            or None.
+        color_system: Rich's name of the terminal's color system: "truecolor", "256", "standard",
+            "windows" or None.
     """
     look = THEMES.get(name, _TOKVIZ_DARK)
     if color_system in SIXTEEN:

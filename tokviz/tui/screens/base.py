@@ -20,6 +20,7 @@ from tokviz.errors import TokvizError
 from tokviz.storage.listing import home_label
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tui import clipboard
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.base_screen import BaseScreen
 from tokviz.tui.messages import CopyRequested, Notice
@@ -212,15 +213,13 @@ class TokvizScreen(BaseScreen[None]):
         """Copy in the background, and report where the copy went; `what` names the text."""
 
         async def copy_it() -> None:
-            from tokviz.tui.clipboard import copied, copy
-
             try:
-                result = await copy(self.app, text)
+                result = await clipboard.copy(self.app, text)
             except TokvizError as error:
                 self.say(failure_message("Not copied", error), "error")
                 return
             dismiss_notice(self.app, "Copied ")
-            self.say(copied(result, what))
+            self.say(clipboard.copied(result, what))
 
         self.run_worker(copy_it(), group="copy")
 

@@ -11,7 +11,7 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker
 
-from tokviz.formats.registry import place_words
+from tokviz.formats.registry import HUB_PREFIX, place_words
 from tokviz.formats.subprocess_loader import load
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
@@ -154,7 +154,6 @@ class TokenizerChoice(Controller):
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
     """Return the source and the kind of the tokenizer at a path, None if there is none."""
     from tokviz.formats.recognize import recognize
-    from tokviz.formats.registry import HUB_PREFIX
     from tokviz.tui.dialogs.tokenizer_rows import typed_source
 
     source = typed_source(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events, on
 
+from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.bars import short_key
@@ -42,9 +43,7 @@ CONVERSATIONS = Kept("chat", "conversation", "conversations")
 
 
 def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
-    """Describe unsaved work, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
-    from tokviz.storage.listing import size_label
-
+    """Return the title of unsaved work, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
     source = f" ({leftover.source.name})" if leftover.source else ""
     size = size_label(leftover.n_bytes) if leftover.is_readable else "damaged"

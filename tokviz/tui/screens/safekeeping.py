@@ -36,11 +36,11 @@ class Unsaved(NamedTuple):
     """Unsaved work.
 
     Attributes:
-        version: An object that is another one after every change.
-        parts: Gives the text in parts, at once. A thread goes through them, so they must be made of
-            things that no edit changes. What did not change is best the same object again.
-            path: The file it belongs to, None for none.
-        name: What it is called where it belongs to none.
+        version: An object that differs after every change.
+        parts: Returns the text in parts. A thread iterates over them, so they must not change. An
+            unchanged part should be the same object as before.
+            path: The file of the text, None if it has no file.
+        name: The name of the text without a file.
     """
 
     version: object
@@ -50,7 +50,7 @@ class Unsaved(NamedTuple):
 
 
 class Safekeeping(Controller):
-    """Save unsaved text for recovery while it is typed, and save files safely."""
+    """Writes unsaved text to a recovery journal, and saves it without overwriting other changes."""
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.formats.subprocess_loader import load
+from tokviz.live.document import LiveDocument
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, Gesture, action
 from tokviz.tui.messages import WhyWanted
@@ -20,7 +21,6 @@ from tokviz.tui.widgets.editor import TokenEditor
 if TYPE_CHECKING:
     from tokviz.chat.rendering import Rendering
     from tokviz.explain.places import Place
-    from tokviz.live.document import LiveDocument
 
 Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
 """A tokenizer, and a token or selection, or a function that a thread calls to find it."""

@@ -1,4 +1,8 @@
-"""A button of one line that runs an action."""
+"""A button of one line that runs an action.
+
+It differs from Textual's `Button(compact=True)`: a click keeps the focus, so that the user can
+continue to type, Space presses it, and it stays readable in 16 colors and without color.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,7 @@ from textual.widgets import Static
 
 
 class PushButton(Static, can_focus=True):
-    """Words that can be clicked, or pressed with Enter or Space.
-
-    A click leaves the focus where it is, so that the user can continue to type afterwards.
-    """
+    """A label that runs an action on a click, Enter or Space."""
 
     FOCUS_ON_CLICK = False
 
@@ -33,7 +34,7 @@ class PushButton(Static, can_focus=True):
             color: $block-cursor-foreground;
             text-style: bold;
         }
-        /* Nothing is mixed with the ground: of 16 colours none may be between them. */
+        /* No opacity: 16 colors may not include a mixed color. */
         &:disabled:can-focus { color: $text-disabled; text-style: none; opacity: 1; }
         &:nocolor:focus { text-style: reverse; }
     }
@@ -43,7 +44,7 @@ class PushButton(Static, can_focus=True):
     def __init__(
         self, label: str, action: str, *, id: str | None = None, classes: str = ""
     ) -> None:
-        """Take what stands on it and the action it runs."""
+        """Create a button with a label and an action."""
         super().__init__(Content(label), id=id, classes=classes)
         self._action = action
 

@@ -1,4 +1,9 @@
-"""Widgets that take turns in one place, and their tabs in the border above it."""
+"""Show one of several views, with their tabs in the border above.
+
+It differs from Textual's `TabbedContent`: the tabs take no row of their own, each view is created
+when it is first shown, several tabs can share a view, and a narrow border keeps the current tab
+visible.
+"""
 
 from __future__ import annotations
 
