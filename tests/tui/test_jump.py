@@ -4,12 +4,17 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.geometry import Offset
+from textual.strip import Strip
 
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.process.confinement import Confinement
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.jump import LETTERS, JumpMode, labels
+from tokviz.tui.dialogs.jump import LETTERS, JumpMode, Target, labels, targets
 from tokviz.workspace.session import Opened, Session
 
 
@@ -74,6 +79,23 @@ async def test_every_target_has_letters_which_go_there_or_click_it() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert not isinstance(app.screen, JumpMode) and app.current_mode == "chat"
+
+
+async def test_labels_are_at_the_start_of_links() -> None:
+    def segment(text: str, link: str = "") -> Segment:
+        return Segment(text, Style.from_meta({"@click": link}) if link else None)
+
+    line = [
+        segment("ab "),
+        segment("one", "x"),
+        segment("two", "x"),
+        segment(" "),
+        segment("世", "y"),
+    ]
+    strips = [Strip([segment("no link")]), Strip([*line, segment("next", "z"), segment("x", "y")])]
+    async with App[None]().run_test() as pilot:
+        found = targets(pilot.app.screen, strips)
+    assert found == [Target(Offset(x, 1)) for x in (3, 10, 12, 16)]
 
 
 async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(

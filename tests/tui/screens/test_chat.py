@@ -1924,6 +1924,25 @@ async def test_a_number_of_a_message_that_is_gone_goes_to_the_last_one() -> None
         assert screen.chat.place == PartPlace(1)
 
 
+async def test_a_number_goes_to_the_last_token_and_to_none_beyond_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        last = len(rendering) - 1
+        for typed, chosen in ((f"#{last}", last), ("#0", 0)):
+            await pilot.press("ctrl+g")
+            await settle(pilot)
+            await type_into(pilot, typed)
+            assert screen.views.pin == chosen
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        await type_into(pilot, f"#{last + 1}")
+        assert f"The tokens go from 0 to {last}." in screen_text(app)
+        assert app.screen is not screen and screen.views.pin == 0
+
+
 async def test_the_list_asks_a_file_for_no_rows_of_the_next_one(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     app = make_app(ChatRequest(str(dataset(tmp_path, 10))))
