@@ -8,7 +8,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tokviz.tui.widgets.view_switcher import Turn, Turns, border_tabs, neighbour
+from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher, border_tabs, neighbour
 
 
 class TurnsApp(App[None]):
@@ -17,10 +17,10 @@ class TurnsApp(App[None]):
         self.asked_for: list[str] = []
         self.other = Input(id="other")
         turns = [
-            Turn(name, name.title(), f"show_{name}", self.maker(name))
+            SwitcherView(name, name.title(), f"show_{name}", self.maker(name))
             for name in ("one", "two", "three")
         ]
-        self.turns = Turns(turns, shown, frame=frame)
+        self.turns = ViewSwitcher(turns, shown, frame=frame)
         self.frame = frame
 
     def maker(self, name: str) -> Callable[[], Widget]:
@@ -147,7 +147,9 @@ async def test_the_keyboard_stays_within_if_it_was_there_and_else_where_it_is() 
 
 async def test_several_tabs_may_share_a_widget() -> None:
     shared = Static(id="shared")
-    turns = Turns([Turn("a", "A", "a", lambda: shared), Turn("b", "B", "b", lambda: shared)])
+    turns = ViewSwitcher(
+        [SwitcherView("a", "A", "a", lambda: shared), SwitcherView("b", "B", "b", lambda: shared)]
+    )
 
     class SharedApp(App[None]):
         def compose(self) -> ComposeResult:

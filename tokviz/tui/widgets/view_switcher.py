@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def neighbour(items: Sequence[T], item: T, by: int = 1) -> T:
-    """Give the item so many places further on in a circle; the first one for a stranger.
+    """Return the item `by` places further, wrapping around, or the first one if it is unknown.
 
     >>> neighbour("abc", "c"), neighbour("abc", "a", -1), neighbour("abc", "x")
     ('a', 'c', 'a')
@@ -37,14 +37,14 @@ class Tab(NamedTuple):
 
 
 def border_tabs(tabs: Iterable[tuple[str, str, bool]], frame_width: int) -> Content:
-    """Give the tabs of views that take turns in one place, for the border above them.
+    """Return the tabs of views that share a place, for the border above them.
 
-    Where not all have room, those around the one that is shown stand there, and a click on ‹ or ›
-    goes on to the next.
+    If not all fit, the ones around the current tab are shown; a click on ‹ or › goes to the next
+    one.
 
     Args:
-        tabs: What `Tab` holds.
-        frame_width: The columns of the frame, with its corners; 0 if they are not known yet.
+        tabs: The tabs.
+        frame_width: The columns of the frame with its corners; 0 if unknown.
     """
     found = [Tab(*tab) for tab in tabs]
     room = frame_width - _CORNERS if frame_width else _ROOMY
@@ -70,7 +70,7 @@ _CORNERS, _ROOMY = 6, 1000
 
 
 def title_around(widget: Widget) -> str:
-    """Give the title of the panel that a widget stands in: of several tabs, of the one shown."""
+    """Return the title of the panel around a widget; of several tabs, the current one."""
     for around in widget.ancestors_with_self:
         title = (
             Content.from_markup(around.border_title or "") if isinstance(around, Widget) else None
@@ -90,14 +90,14 @@ def _link(text: str, look: str, action: str) -> Content:
     return Content.styled(text, look).stylize(Style.from_meta({"@click": f"screen.{action}"}))
 
 
-class Turn(NamedTuple):
-    """One of the things that take turns.
+class SwitcherView(NamedTuple):
+    """A view of a switcher.
 
     Attributes:
         id: Its name.
-        title: Its tab.
-        action: The screen's action that a click on the tab does.
-        make: Makes its widget; called when it is first shown. Several may give the same widget.
+        title: Title of its tab.
+        action: The screen's action for a click on the tab.
+        make: Creates its widget on first use. Several may return the same widget.
     """
 
     id: str
@@ -106,32 +106,32 @@ class Turn(NamedTuple):
     make: Callable[[], Widget]
 
 
-class Turns(Container):
-    """Shows one of several widgets, each of which is made when it is first shown.
+class ViewSwitcher(Container):
+    """Shows one of several widgets, each of which is created on first use.
 
-    It begins empty, since the first frame need not wait for them: `show` shows one.
+    It starts empty, so that the first frame does not wait for them; `show` shows one.
     """
 
     def __init__(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[SwitcherView],
         shown: str = "",
         *,
         frame: Widget | None = None,
         id: str | None = None,
     ) -> None:
-        """Take what takes turns.
+        """Create a switcher.
 
         Args:
-            turns: What there is, in the order of the tabs.
-            shown: The id of what will be shown first; the first one if there is none of this id.
-            frame: In whose border the tabs stand, by default its own.
+            turns: The views, in the order of the tabs.
+            shown: The id of the first view to show; the first one if unknown.
+            frame: The widget whose border shows the tabs, by default this one.
             id: The widget's id.
         """
         super().__init__(id=id)
         self._turns = {turn.id: turn for turn in turns}
         self.shown = shown if shown in self._turns else turns[0].id
-        """The id of what is shown, or will be once something is."""
+        """The id of the current view, or of the first one to show."""
         self._made: dict[str, Widget] = {}
         self._titles = {turn.id: turn.title for turn in turns}
         self._frame = frame or self
@@ -139,13 +139,13 @@ class Turns(Container):
 
     @property
     def current(self) -> Widget | None:
-        """What is shown, None before the first time."""
+        """The current widget, None before the first one is shown."""
         return self._made.get(self.shown)
 
     def show(self, turn_id: str) -> None:
-        """Show another one; the keyboard goes with it if it was within.
+        """Show another view; it takes over the focus from the previous one.
 
-        Before there is anything on the screen it is only noted, for the first time.
+        Before the first view is shown, only its id is stored.
         """
         had_focus = self.has_focus_within
         self.shown = turn_id
@@ -166,24 +166,24 @@ class Turns(Container):
             self.call_after_refresh(current.focus, scroll_visible=False)
 
     def step(self, by: int) -> str:
-        """Show the one so many tabs further on, in a circle; give its id."""
+        """Show the view a number of tabs further, wrapping around; return its id."""
         self.show(neighbour(list(self._turns), self.shown, by))
         return self.shown
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the keyboard to what is shown."""
+        """Focus the current view."""
         if self.current is not None:
             self.current.focus(scroll_visible)
         return self
 
     def set_title(self, turn_id: str, title: str) -> None:
-        """Write something else on a tab; one that says nothing is not drawn."""
+        """Change the title of a tab; an empty one is not drawn."""
         if title != self._titles[turn_id]:
             self._titles[turn_id] = title
             self._draw_tabs()
 
     def set_count(self, turn_id: str, text: str) -> None:
-        """Write how much there is behind a tab, or nothing."""
+        """Show a count in a tab, or nothing."""
         self.set_title(turn_id, f"{self._turns[turn_id].title} {text}".rstrip())
 
     def on_resize(self) -> None:

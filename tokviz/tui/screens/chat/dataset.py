@@ -31,7 +31,7 @@ from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.view_switcher import Turns
+from tokviz.tui.widgets.view_switcher import ViewSwitcher
 
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2
@@ -76,7 +76,7 @@ class Rows(Controller):
         self,
         screen: TokvizScreen,
         chat: ConversationAtHand,
-        left: Turns,
+        left: ViewSwitcher,
         rows: DatasetRows,
         lengths: RowsView,
         show: Callable[[], object],

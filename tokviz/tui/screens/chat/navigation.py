@@ -21,7 +21,7 @@ from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView, kept_pin
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.spans import ToFinding
-from tokviz.tui.widgets.view_switcher import Turns
+from tokviz.tui.widgets.view_switcher import ViewSwitcher
 
 
 class Looking(Controller):
@@ -32,7 +32,7 @@ class Looking(Controller):
         screen: TokvizScreen,
         chat: ConversationAtHand,
         rendered: RenderedConversation,
-        left: Turns,
+        left: ViewSwitcher,
         views: ChatViews,
         rows: Rows,
         one_part: OnePart,

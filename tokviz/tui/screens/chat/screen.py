@@ -51,7 +51,7 @@ from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.spans import Span
-from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
 
 
@@ -106,11 +106,11 @@ class ChatScreen(TokvizScreen):
         editor.placeholder = "an empty message"
         listed = DatasetRows(id="rows")
         lengths = RowsView(id="lengths")
-        self.left = left = Turns(
+        self.left = left = ViewSwitcher(
             (
-                Turn("conversation", "", "show_conversation", lambda: self.messages),
-                Turn("rows", "", "show_list('rows')", lambda: listed),
-                Turn("lengths", "", "show_list('lengths')", lambda: lengths),
+                SwitcherView("conversation", "", "show_conversation", lambda: self.messages),
+                SwitcherView("rows", "", "show_list('rows')", lambda: listed),
+                SwitcherView("lengths", "", "show_list('lengths')", lambda: lengths),
             ),
             id="left",
         )

@@ -25,7 +25,7 @@ from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.spans import Role, Row, Span, ToFinding, flow, words_of
-from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 
 VIEWS = (
     Kind(
@@ -76,9 +76,9 @@ class ChatViews(Container):
             "roles": lambda: RowsView(id="view-roles"),
             "findings": lambda: self.findings,
         }
-        self.turns = Turns(
+        self.turns = ViewSwitcher(
             [
-                Turn(kind.id, kind.title, f"show_view('{kind.id}')", makers[kind.id])
+                SwitcherView(kind.id, kind.title, f"show_view('{kind.id}')", makers[kind.id])
                 for kind in VIEWS
             ],
             frame=self,

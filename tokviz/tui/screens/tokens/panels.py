@@ -9,7 +9,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.tui.palette import TokenPalette, palette_of
-from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 from tokviz.workspace.session import Session
 
 
@@ -96,17 +96,17 @@ PANELS = (
 """Every side panel of the Tokens screen, in the order of the tabs."""
 
 
-class SidePanels(Turns):
+class SidePanels(ViewSwitcher):
     """The side panels, one visible at a time and each created on first use."""
 
     def __init__(self, session: Session) -> None:
         """Take the session, which holds the text and the settings of the panels."""
 
-        def turn(kind: PanelKind) -> Turn:
+        def turn(kind: PanelKind) -> SwitcherView:
             def make() -> Widget:
                 return panel(kind, session, palette_of(self.app))
 
-            return Turn(kind.id, kind.title, f"show_panel('{kind.id}')", make)
+            return SwitcherView(kind.id, kind.title, f"show_panel('{kind.id}')", make)
 
         super().__init__([turn(kind) for kind in PANELS], session.settings.panel, id="side")
 

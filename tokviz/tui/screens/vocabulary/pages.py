@@ -29,7 +29,7 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import LinkRows
 from tokviz.tui.widgets.spans import Row, Span, Step, flow, words_of
-from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +73,10 @@ class Pages(Controller):
         super().__init__(screen)
         self._searching, self._field, self._table = searching, field, table
         self.rows = LinkRows(id="page")
-        turns = [Turn(p.id, p.title, f"show_page('{p.id}')", lambda: self.rows) for p in PAGES]
-        self.side = Turns(turns, id="side")
+        turns = [
+            SwitcherView(p.id, p.title, f"show_page('{p.id}')", lambda: self.rows) for p in PAGES
+        ]
+        self.side = ViewSwitcher(turns, id="side")
         self.beside = LinkRows(id="beside")
         self.beside.border_title = " Token "
         self._found: dict[str, tuple[tuple[object, ...], Any]] = {}
