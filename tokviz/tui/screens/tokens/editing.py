@@ -10,7 +10,6 @@ from textual.worker import Worker
 
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.process.confinement import confinement
 from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
@@ -126,6 +125,7 @@ class Editing(Controller):
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
         """Open the text in $VISUAL, $EDITOR or the editor of the settings."""
+        from tokviz.process.confinement import confinement
         from tokviz.workspace.external_editor import edited
 
         path = self.session.path

@@ -14,7 +14,6 @@ from tokviz.tokenizer.pretokenize.patterns import (
     SplitPattern,
     get_split_pattern,
 )
-from tokviz.tokenizer.pretokenize.snippet import as_python
 from tokviz.tui.actions import LEADER, action, declared_by
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
@@ -115,6 +114,8 @@ class SplitLab(Controller):
     @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")
     def copy_pattern_python(self) -> None:
         """Copy a function that splits text as the custom regex does."""
+        from tokviz.tokenizer.pretokenize.snippet import as_python
+
         self._copy(lambda pattern: self.copy(as_python(pattern), "the pattern as Python"))
 
     @action("Copy the pattern for tokenizer.json", section=_SECTION, words="pre-tokenizer export")
