@@ -468,7 +468,7 @@ async def test_a_lane_that_fails_says_so_and_the_others_go_on(tmp_path: Path) ->
         assert len(rows) == 3
         await pilot.press("n")
         await settle(pilot)
-        assert "not known yet" in said(app)
+        assert "still being counted" in said(app)
 
 
 async def test_a_vocabulary_that_is_read_too_late_does_not_stand_there_without_its_tokenizer(

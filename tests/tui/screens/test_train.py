@@ -583,7 +583,7 @@ async def test_the_merges_so_far_are_kept_if_one_wishes(
         await until(pilot, lambda: trainers[0].finishing)
         await settle(pilot)
         assert not trainers[0].cancelled
-        assert screen.has_class("-running") and "Stopping: what is" in shown(app)
+        assert screen.has_class("-running") and "Stopping: the merges" in shown(app)
         stopped = SUMMARY._replace(n_merges_wanted=99, stopped_early="stopped at 300 tokens")
         trainers[0].on_done(1, stopped)
         await settle(pilot)

@@ -9,9 +9,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tokviz.errors import TokvizError
-from tokviz.explain.ids import ids_in
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.process.confinement import confinement
 from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
@@ -127,6 +125,7 @@ class Editing(Controller):
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
         """Open the text in $VISUAL, $EDITOR or the editor of the settings."""
+        from tokviz.process.confinement import confinement
         from tokviz.workspace.external_editor import edited
 
         path = self.session.path
@@ -176,6 +175,8 @@ class Editing(Controller):
         begins = live.text_in(0, 1)
         self.note = None
         if live.n_chars <= _MOST_CHARS and (begins.isspace() or begins in "[(0123456789"):
+            from tokviz.explain.ids import ids_in  # not needed for the first frame
+
             ids = ids_in(live.text)
             if ids is not None and (len(ids) > 1 or begins in "[("):
                 self.note = IdsNote(len(ids), key_label(_DECODE_KEY))
@@ -186,6 +187,7 @@ class Editing(Controller):
 
         The dialog starts with the selected ids, or with the whole text if it consists of ids.
         """
+        from tokviz.explain.ids import ids_in
         from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
 
         selected = self._text.live.text_in(*self._text.selected_range())
