@@ -20,7 +20,6 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.cluster.parts import Rules, cuts, open_range
 from tokviz.training.corpus.readers import encode
 from tokviz.training.corpus.storage import file_info, open_stored
-from tokviz.training.dask_cluster import open_cluster, submit_tasks, task_result
 
 Result = TypeVar("Result")
 FilePart = tuple[str, int, int]
@@ -63,6 +62,9 @@ def submitter(arguments: argparse.Namespace) -> Iterator[Submit[Any]]:
     if not uses_cluster(arguments):
         yield lambda work, items: [partial(work, item) for item in items]
         return
+    # Dask is slow to import, and most commands run without workers.
+    from tokviz.training.dask_cluster import open_cluster, submit_tasks, task_result
+
     with open_cluster(arguments.workers, arguments.scheduler) as client:
         yield lambda work, items: [
             partial(task_result, future) for future in submit_tasks(client, work, items)

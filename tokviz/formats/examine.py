@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
+from tokviz.formats.save import FORMATS, why_not_saved
 from tokviz.formats.tokenizer_ipc import messages, to_parts
+from tokviz.formats.validate import validate
 from tokviz.process.protocol import Body, Message
 from tokviz.process.runner import JobClient
 from tokviz.tokenizer.report import Report
@@ -30,8 +32,6 @@ def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) 
         JobError: If the child fails.
     """
     if tokenizer.remote:
-        from tokviz.formats.save import FORMATS, why_not_saved
-
         for name in FORMATS:
             take(name, [], why_not_saved(tokenizer))
         return
@@ -49,8 +49,6 @@ def check(tokenizer: Tokenizer) -> Report:
         JobError: If the child fails.
     """
     if tokenizer.remote:
-        from tokviz.formats.validate import validate
-
         return validate(tokenizer)
     (answer,) = _ask(tokenizer, "check")
     return Report.of(answer["report"])

@@ -5,6 +5,7 @@ To build a tokenizer in, add an entry to `BUILTIN_TOKENIZERS`.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
@@ -142,8 +143,6 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
     if found is None:
-        import difflib
-
         near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
         if _HUB_NAME.fullmatch(name):
             near.insert(0, HUB_PREFIX + name)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tokviz.errors import JobError, PatternError
 from tokviz.text.glyphs import UNSAFE
+from tokviz.tokenizer.pretokenize import interactive_regex, regex_process
 
 MAX_MATCHES = 100_000
 """The search stops at this many matches."""
@@ -123,8 +124,6 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
     # Only searches need the `regex` package and child processes.
     import regex
 
-    from tokviz.tokenizer.pretokenize import interactive_regex
-
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
         matches = interactive_regex.find(
@@ -140,8 +139,6 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
-    from tokviz.tokenizer.pretokenize import regex_process
-
     regex_process.close("find")
 
 

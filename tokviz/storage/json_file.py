@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -182,8 +183,6 @@ def located(error: InputFileError) -> InputFileError:
         text = decode_utf8(read_file(error.path), error.path)
     except (OSError, InputFileError):
         return error
-    import ast  # needed only for errors
-
     steps = [*(place["keys"] or "").split("."), ast.literal_eval(place["key"])]
     steps = [step for step in steps if step != ""]
     for position, _, stack, _ in _walk(text):

@@ -14,6 +14,7 @@ from textual.worker import Worker, get_current_worker
 
 from tokviz.errors import LargeFileError, TokvizError
 from tokviz.formats.budget import ask_first, before_large
+from tokviz.process.runner import stopped_by
 from tokviz.tui.messages import Notice, Question
 from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.removed_nodes import is_being_removed
@@ -104,8 +105,6 @@ def in_thread(
     app = node.app
 
     def run() -> None:
-        from tokviz.process.runner import stopped_by  # not needed for the first frame
-
         task = Task(node, app)
 
         def is_stopped() -> bool:

@@ -25,6 +25,7 @@ from tokviz.training.run_library import Run, delete_run, list_runs, rename_run, 
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     PickerRow,
     SourceRow,
@@ -301,8 +302,6 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def action_browse(self) -> None:
         """Choose a file or folder from a list."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
-
         dialog = OpenFileDialog(
             title="Open a tokenizer",
             verb="load or enter",

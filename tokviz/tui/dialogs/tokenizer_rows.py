@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.cells import cell_len
 
 from tokviz.errors import UnknownTokenizerError
+from tokviz.formats.recognize import recognize
 from tokviz.formats.registry import (
     BUILTIN_TOKENIZERS,
     HUB_PREFIX,
@@ -217,8 +218,6 @@ def about_place(place: SourceRow) -> str:
     """Describe the content of a location."""
     if place.source.startswith(HUB_PREFIX):
         return "Its files are downloaded from the Hugging Face Hub and kept in its cache."
-    from tokviz.formats.recognize import recognize
-
     where = place_words(place.source)[1]
     kind = recognize(place.source)
     return where if kind is None else f"{where}: {kind}"

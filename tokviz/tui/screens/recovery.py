@@ -13,6 +13,7 @@ from textual import events, on
 from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import LEADER, action
+from tokviz.tui.dialogs.unsaved import UnsavedDialog
 from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
@@ -20,6 +21,7 @@ from tokviz.tui.screens.safekeeping import Safekeeping
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.spans import Span
+from tokviz.workspace.recovery_journal import RecoveryJournal
 
 if TYPE_CHECKING:
     from tokviz.workspace.recovery_journal import RecoverableText
@@ -102,8 +104,6 @@ class Recovery(Controller):
             self._look_elsewhere()
 
     def _look_elsewhere(self) -> None:
-        from tokviz.workspace.recovery_journal import RecoveryJournal
-
         other = self._other
         if other is None:
             return
@@ -179,8 +179,6 @@ class Recovery(Controller):
     @action("List unsaved work", "ctrl+b", section="Recovery", when=_is_offered)
     def list_unsaved(self) -> None:
         """List work that an earlier session did not save, to restore or discard it."""
-        from tokviz.tui.dialogs.unsaved import UnsavedDialog
-
         now = datetime.now().astimezone()
         titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
+from tokviz.explain.places import rendered_place, selected_place, token_place
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, Gesture, action
+from tokviz.tui.dialogs.character import CharacterDialog
+from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
@@ -52,9 +55,6 @@ class Explaining(Controller):
     )
     def why(self) -> None:
         """Explain a token or selection: how it was split and merged, why it is not one token."""
-        from tokviz.tui.dialogs.character import CharacterDialog
-        from tokviz.tui.dialogs.why import WhyDialog
-
         found = self._asked()
         if isinstance(found, str):
             self.say(found)
@@ -86,8 +86,6 @@ class Explaining(Controller):
 
         It names invisible characters and look-alikes.
         """
-        from tokviz.tui.dialogs.character import CharacterDialog
-
         found = self._asked()
         if isinstance(found, str):
             self.say(found)
@@ -120,8 +118,6 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
         editor: The editor.
         tokenizer: The tokenizer, by default the one that the editor shows.
     """
-    from tokviz.explain.places import selected_place, token_place
-
     live = editor.live
     tok = tokenizer or live.tokenizer
     if tok is None or not live.n_chars:
@@ -141,15 +137,11 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
 
 def asked_at(live: LiveDocument, offset: int, tokenizer: Tokenizer) -> Asked:
     """Ask about the token of a character."""
-    from tokviz.explain.places import selected_place
-
     return tokenizer, replace(selected_place(live, offset, offset + 1), is_point=True)
 
 
 def asked_of(tokens: Rendering | None, index: int | None) -> Asked | str:
     """Ask about a token of a rendered conversation."""
-    from tokviz.explain.places import rendered_place
-
     if tokens is None or index is None or not 0 <= index < len(tokens):
         return NO_TOKEN
     # It may call a child process, which would block the screen.

@@ -19,7 +19,9 @@ from tokviz.storage.listing import home_label
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State
@@ -69,8 +71,6 @@ class Files(Controller):
     @action("Open a conversation or a dataset", "ctrl+o", section="File", footer="open")
     def open_file(self) -> None:
         """Choose a file: a conversation as JSON, or many as JSONL, JSON or parquet."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
-
         title = "Open a conversation or a dataset"
         self.ask(OpenFileDialog(self._folder(), title=title, takes_any=True), self._open_path)
 
@@ -93,8 +93,6 @@ class Files(Controller):
         self, then: Callable[[], object] = lambda: None, state: State | None = None
     ) -> None:
         """Write the conversation as JSON to another file."""
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-
         state = state or self._chat.state
         if self._is_raw(state):
             return
@@ -146,8 +144,6 @@ class Files(Controller):
     @action("Append to a JSONL file…", "alt+j", section="File")
     def append_jsonl(self) -> None:
         """Append it as a line to a file, which is created if necessary."""
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-
         if self._is_raw(self._chat.state):
             return
         dialog = SaveFileDialog(

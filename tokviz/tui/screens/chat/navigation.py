@@ -8,6 +8,7 @@ from textual.widgets.text_area import Selection
 
 from tokviz.text import bytetext
 from tokviz.tui.actions import LEADER, action, action_each
+from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.editing import place_in, text_at
@@ -221,8 +222,6 @@ class Looking(Controller):
     @action("Go to…", "ctrl+g", section="View")
     def goto(self) -> None:
         """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
-        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
-
         rendering, dataset, chat = self._rendered.rendering, self._rows.dataset, self._chat
         n_messages = len(chat.conversation.messages)
         last_token = -1 if rendering is None else len(rendering) - 1

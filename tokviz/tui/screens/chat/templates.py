@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.chat.template_files import is_path, read_template
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -78,8 +80,6 @@ class Templates(Controller):
     @action("Open a Jinja template…", section="Rendering")
     def open_template(self, path: str = "") -> None:
         """Choose a chat_template.jinja, a tokenizer_config.json, or a folder with one of them."""
-        from tokviz.chat.template_files import read_template
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
 
         def check(path: Path) -> bool:
             read_template(path)
@@ -99,8 +99,6 @@ class Templates(Controller):
         """Read a Jinja template in a thread, then use it."""
 
         def read(task: Task) -> JinjaTemplate:
-            from tokviz.chat.template_files import read_template
-
             return read_template(path)
 
         self.in_thread("template", read, self._use)
@@ -143,8 +141,6 @@ class Templates(Controller):
 
 def _typed(text: str) -> Option | None:
     """Offer the file that a typed text means."""
-    from tokviz.chat.template_files import is_path
-
     return Option(_FILE + text, f"Open {text}", "Jinja", _FILE_HELP) if is_path(text) else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokviz.share.figure import figure_of
 from tokviz.text.bytetext import to_bytes
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -58,8 +59,6 @@ class CopyTokens(Controller):
         name = path.name if path else "text"
 
         def make() -> Figure:
-            from tokviz.share.figure import figure_of
-
             return figure_of(tokenizer, name, to_bytes(text), parsed)
 
         return name, make

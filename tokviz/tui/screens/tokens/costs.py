@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.tui.actions import action
+from tokviz.tui.dialogs.prices import PricesDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.widgets.status_line import CostNote
+from tokviz.workspace.prices import cost_text, model_for, prices_path
 from tokviz.workspace.session import TextSaved
 
 if TYPE_CHECKING:
@@ -34,8 +37,6 @@ class Costs(Controller):
 
     def read(self) -> None:
         """Read the table in a thread, and report its errors."""
-        from tokviz.tui.screens.price_table import read_prices
-
         read_prices(self, self._take)
 
     def _take(self, models: tuple[ModelPrice, ...]) -> None:
@@ -44,8 +45,6 @@ class Costs(Controller):
             self._changed()
 
     def _text_saved(self, change: TextSaved) -> None:
-        from tokviz.workspace.prices import prices_path
-
         if change.path.resolve() == prices_path().resolve():
             self.read()
 
@@ -54,8 +53,6 @@ class Costs(Controller):
         model, n_tokens = self._model(), self.session.live.n_tokens
         if model is None:
             return None
-        from tokviz.workspace.prices import cost_text
-
         text = cost_text(model, n_tokens)
         if not text:
             return None
@@ -66,16 +63,12 @@ class Costs(Controller):
         """Return the chosen model, otherwise the first one that uses the tokenizer."""
         if not self.models:
             return None
-        from tokviz.workspace.prices import model_for  # only needed with a price table
-
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
 
     @action("Costs and context windows…", section="Tokenizer", words="prices settings")
     def prices(self) -> None:
         """Show the cost of the text by your own price table, and the path of that table."""
-        from tokviz.tui.dialogs.prices import PricesDialog
-
         model, live = self._model(), self.session.live
         chosen = self.settings.price_model if model is None else model.name
         self.ask(PricesDialog(self.session.tokenizer.name, live.n_tokens, chosen), self._answered)
@@ -85,6 +78,4 @@ class Costs(Controller):
         self.models = answer.models
         self._changed()
         if answer.edit:
-            from tokviz.workspace.prices import prices_path
-
             self._edit_table(prices_path())

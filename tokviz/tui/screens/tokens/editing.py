@@ -9,17 +9,22 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from tokviz.errors import TokvizError
+from tokviz.explain.ids import ids_in
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.process.confinement import confinement
 from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import LEADER, action, key_label
+from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task, in_thread, pending_or
 from tokviz.tui.widgets.status_line import IdsNote
 from tokviz.tui.widgets.view_switcher import neighbour
+from tokviz.workspace.external_editor import edited
 from tokviz.workspace.session import notes_about
 
 _DECODE_KEY = "alt+d"
@@ -117,17 +122,12 @@ class Editing(Controller):
     @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
         """Insert any Unicode character by its name or number."""
-        from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
-
         self.ask(InsertCharacterDialog(), self._text.editor.type_text)
 
     @action("Edit the text in your own editor", f"{LEADER} v", section="Edit",
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
         """Open the text in $VISUAL, $EDITOR or the editor of the settings."""
-        from tokviz.process.confinement import confinement
-        from tokviz.workspace.external_editor import edited
-
         path = self.session.path
         before = b"".join([part.data for part in self._text.live.parts()])
         try:
@@ -175,8 +175,6 @@ class Editing(Controller):
         begins = live.text_in(0, 1)
         self.note = None
         if live.n_chars <= _MOST_CHARS and (begins.isspace() or begins in "[(0123456789"):
-            from tokviz.explain.ids import ids_in  # not needed for the first frame
-
             ids = ids_in(live.text)
             if ids is not None and (len(ids) > 1 or begins in "[("):
                 self.note = IdsNote(len(ids), key_label(_DECODE_KEY))
@@ -187,9 +185,6 @@ class Editing(Controller):
 
         The dialog starts with the selected ids, or with the whole text if it consists of ids.
         """
-        from tokviz.explain.ids import ids_in
-        from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
-
         selected = self._text.live.text_in(*self._text.selected_range())
         begin, put = "", self._text.editor.type_text
         if len(selected) <= _MOST_CHARS and ids_in(selected):

@@ -6,6 +6,7 @@ from tokviz.explain.vocabulary.export import EXPORT_KINDS, export
 from tokviz.storage.listing import home_label
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
+from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import export_as
 from tokviz.tui.screens.vocabulary.searching import Searching
@@ -22,8 +23,6 @@ class Files(Controller):
     @action("Save the tokenizer as…", "f12", section="Tokenizer", words="export convert")
     def save_tokenizer(self) -> None:
         """Write it as a file of Hugging Face, tiktoken, GPT-2 or minbpe."""
-        from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
-
         dialog = SaveTokenizerDialog(self.session.tokenizer, self.session.folder)
         self.ask(dialog, lambda path: self.say(f"Saved to {home_label(path)}."))
 

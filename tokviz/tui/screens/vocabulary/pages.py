@@ -9,7 +9,9 @@ from textual import on
 
 from tokviz.errors import TokvizError
 from tokviz.explain.facts import entry_of
+from tokviz.explain.relations import children_of
 from tokviz.explain.vocabulary.scripts import SCRIPTS
+from tokviz.formats import examine
 from tokviz.formats.run import run_of
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.report import FileFinding, Report
@@ -255,8 +257,6 @@ class Pages(Controller):
         """Return the tokens that a token is merged into."""
 
         def find(task: Task) -> Children:
-            from tokviz.explain.relations import children_of
-
             return children_of(index, row, cancelled=lambda: task.cancelled)
 
         return self._once("children", (index, row), find)
@@ -278,8 +278,6 @@ class Pages(Controller):
         """Check the tokenizer; until this is done, return the report of loading it."""
 
         def check(task: Task) -> Report:
-            from tokviz.formats import examine
-
             try:
                 return examine.check(tokenizer)
             except TokvizError as error:

@@ -11,6 +11,7 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from tokviz.explain.places import bytes_place
 from tokviz.explain.vocabulary.search import Order
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
@@ -156,8 +157,6 @@ class VocabularyScreen(TokvizScreen):
 
     def _asked_why(self) -> Asked | str:
         """Mean the token whose page is shown, standing alone."""
-        from tokviz.explain.places import bytes_place
-
         tokenizer, token_id = self.session.tokenizer, self.pages.shown_id
         if token_id is None:
             return "No token is selected."

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
+import numpy as np
 from rich.cells import cell_len
 from rich.style import Style as RichStyle
 from textual.content import Content
@@ -21,7 +22,6 @@ from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.spans import Role, Span
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from tokviz.explain.vocabulary.index import VocabularyIndex
@@ -298,8 +298,6 @@ class TokenTable(RowList[int]):
         row = None if token_id is None or self._index is None else self._index.row_of(token_id)
         if row is None:
             return None
-        import numpy as np
-
         places = np.flatnonzero(np.asarray(self.rows) == row)
         return int(places[0]) if len(places) else None
 
