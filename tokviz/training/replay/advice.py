@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.text import bytetext
 from tokviz.text.sentences import sentence
-from tokviz.training.replay.steps import ListedSteps
-from tokviz.training.replay.text import TextTimes
 from tokviz.training.settings import N_BYTES
 
 if TYPE_CHECKING:
@@ -82,6 +80,10 @@ def advise(tokenizer: Tokenizer, texts: Sequence[bytes], width: int) -> Advice:
         texts: Texts outside its corpus.
         width: Width of the embedding: weights per token.
     """
+    # These need NumPy, which a training without advice does not load.
+    from tokviz.training.replay.steps import ListedSteps
+    from tokviz.training.replay.text import TextTimes
+
     steps = ListedSteps(tokenizer)
     times = TextTimes(tokenizer, steps)
     prepared = [times.prepare(bytetext.from_bytes(text), False) for text in texts]
