@@ -1,6 +1,6 @@
 """`tokviz train --workers` on 1, 2, 5, 10 and 20 GB of varied text, and what that says of more.
 
-Shown are the seconds, the unique pre-tokens, and the most memory of a worker and of the process
+Shown are the seconds, the distinct pre-tokens, and the most memory of a worker and of the process
 that merges; 1 GB is also trained without workers, in turn. A model of time and memory is fitted to
 all sizes but the largest, which it then has to foretell; what it says of 100 GB and 1 TB on 16, 64
 and 256 cores is printed as a table for the guide.
@@ -90,7 +90,7 @@ class Model:
     """What a training takes, by its size and its workers.
 
     Reading takes a time of its own, and one for each byte that all cores share; merging and its
-    memory grow with the unique pre-tokens, and these as a power of the bytes.
+    memory grow with the distinct pre-tokens, and these as a power of the bytes.
     """
 
     def __init__(self, costs: Sequence[Cost]) -> None:
@@ -106,7 +106,7 @@ class Model:
         self.worker_mb = max(cost.worker_mb for cost in costs)
 
     def pre_tokens(self, n_bytes: float) -> float:
-        """Foretell the unique pre-tokens."""
+        """Foretell the distinct pre-tokens."""
         return float(np.exp(np.polyval(self.heaps, np.log(n_bytes))))
 
     def seconds(self, n_bytes: float, n_cores: int) -> float:
@@ -187,7 +187,7 @@ def main() -> int:
         model = Model(costs)
         n_source, exponent = int(made[1]), float(made[0])
         print(f"\nβ of the source ({n_source:,} bytes) {exponent:.3f}, of all {model.heaps[0]:.3f}")
-        print("\n| text | unique pre-tokens | 16 cores | 64 cores | 256 cores | memory to merge |")
+        print("\n| text | distinct pre-tokens | 16 cores | 64 cores | 256 cores | memory to merge |")
         print("|---|---|---|---|---|---|")
         for label, n_bytes in (("100 GB", 1e11), ("1 TB", 1e12)):
             times = " | ".join(f"{model.seconds(n_bytes, n) / 60:.1f} min" for n in (16, 64, 256))

@@ -50,7 +50,7 @@ def main() -> None:
         )
     ]
     ratio = median([app / peer for peer, _, app in runs])
-    target = Target("first coloured frame / empty app", ratio, "≤", 1.25, "times")
+    target = Target("first coloured frame / empty app", ratio, "≤", 1.6, "times")
     Report("start", COLUMNS, rows, [target]).show(options.json)
 
 

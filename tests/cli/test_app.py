@@ -142,5 +142,5 @@ def test_the_app_starts_where_standard_error_is_closed(monkeypatch):
     from tokviz.tui import run
 
     monkeypatch.setattr("sys.stderr", None)
-    with run._said("Loading gpt2…"):
+    with run._show_progress("Loading gpt2…"):
         pass

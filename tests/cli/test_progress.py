@@ -28,7 +28,7 @@ def test_merging_shows_the_time_left_the_compression_and_the_newest_token():
 
 def test_reading_shows_what_was_read():
     text = progress_text(MERGING._replace(phase="reading", n_bytes=2_500_000), 120)
-    assert text.endswith("2.5 MB  7 unique pre-tokens")
+    assert text.endswith("2.5 MB  7 distinct pre-tokens")
 
 
 @pytest.mark.parametrize("phase", ["saving", "comparing"])

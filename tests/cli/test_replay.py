@@ -12,7 +12,7 @@ from tokviz.cli.replay_frames import frames, line
 
 TINY = """\
 before merge 1 of 2
-  corpus      8 tokens, 1 unique pre-token
+  corpus      8 tokens, 1 distinct pre-token
               a b a b a b c b
 merge 1 of 2: a + b → ab  (id 256)
   why         a + b occurs 3 times, more than any other pair; b + a follows with 2, 1 fewer.

@@ -129,7 +129,7 @@ def test_a_run_of_before_says_that_nothing_was_kept(tmp_path):
     assert (
         TrainingRun.load(tmp_path / "run").attribution is load_attribution(tmp_path / "run") is None
     )
-    assert "not kept" in str(Replay.open(tmp_path / "run").files(1))
+    assert "did not record" in str(Replay.open(tmp_path / "run").files(1))
 
 
 @pytest.mark.parametrize(

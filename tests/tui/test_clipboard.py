@@ -223,7 +223,7 @@ def test_when_the_file_fails_too_it_is_an_error(tmp_path: Path) -> None:
 def test_a_copy_to_the_terminal_without_a_file_says_that_it_has_none(tmp_path: Path) -> None:
     result, app = run_copy(tmp_path / "missing", "text", {}, Desktop())
     assert (result.method, result.file, app.sent) == ("terminal", "", ["text"])
-    assert "could not be kept" in result.lost
+    assert "could not be saved" in result.lost
 
 
 def test_every_copy_has_a_file_of_its_own_and_the_oldest_go(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_what_is_not_known_of_a_copy_is_said_and_the_file_is_named(
     said = copied(result, "3 token ids")
     assert result.method == method
     assert said.startswith("Copied 3 token ids. ")
-    assert "was asked to put the copy on the clipboard" in said
+    assert "was asked to copy the text to the clipboard" in said
     assert ("set-clipboard" if method == "tmux" else "does not say whether it did") in said
     assert said.endswith(f"If you cannot paste it, it is in {tmp_path / 'copied-1.txt'}")
 

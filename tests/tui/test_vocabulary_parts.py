@@ -141,7 +141,7 @@ def test_findings_are_told_with_place_message_and_remedy() -> None:
     text = text_of(check_rows(SMALL, report, 60))
     assert "✗ line 3: token ␛[2J is twice there" in text
     assert "→ remove one" in text and "✓ every byte has a token" in text
-    assert "Nothing wrong" in text_of(check_rows(SMALL, Report("x"), 60))
+    assert "No problems" in text_of(check_rows(SMALL, Report("x"), 60))
     assert "Checking…" in text_of(check_rows(SMALL, None, 60))
 
 

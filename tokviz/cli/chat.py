@@ -37,7 +37,6 @@ from itertools import count, islice, takewhile
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.chat.dataset import ChatRequest
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
@@ -137,7 +136,9 @@ def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
 
 
 def _open_app(arguments: argparse.Namespace, path: str) -> int:
-    from tokviz.tui.run import run as run_app  # the other forms do not need the app
+    # Only the app needs these, and the manual page is built without dependencies.
+    from tokviz.chat.dataset import ChatRequest
+    from tokviz.tui.run import run as run_app
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
     tokenizer = options.requested_tokenizer(arguments)

@@ -90,7 +90,7 @@ def _facts(report: TrainProgress) -> list[str]:
     if report.phase == "reading":
         facts += [
             f"{report.n_bytes / 1e6:,.1f} MB",
-            f"{report.n_pre_tokens:,} unique pre-tokens",
+            f"{report.n_pre_tokens:,} distinct pre-tokens",
         ]
     if report.phase == "merging":
         facts.append(f"{report.n_merges:,} of {report.n_merges_wanted:,} merges")

@@ -34,13 +34,13 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive, whole
 from tokviz.cli.output import FigureOutput, print_json
 from tokviz.cli.replay_frames import start_lines, step_lines
-from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
 from tokviz.share.animation import SECONDS, animation
@@ -48,8 +48,10 @@ from tokviz.share.replayed import replay_figure
 from tokviz.storage.files import reading, write_file
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
-from tokviz.training.replay.replay import Replay
-from tokviz.training.replay.text import ReplayText
+
+if TYPE_CHECKING:
+    from tokviz.training.replay.replay import Replay
+    from tokviz.training.replay.text import ReplayText
 
 _N_STEPS = 10
 
@@ -112,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
     if others:
         _print_diff(source, others, text, as_json=arguments.json)
         return 0
+    from tokviz.compare.merge_sources import open_merges  # imports NumPy
+
     replay = open_merges(source)
     replay_text = None if text is None else replay.text(text)
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)

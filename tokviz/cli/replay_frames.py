@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.share.replayed import MOST_PRE_TOKENS, step_facts
 from tokviz.text.glyphs import short_label
 from tokviz.text.sentences import pluralize
-from tokviz.training.replay.corpus import TokenizedPreToken
-from tokviz.training.replay.replay import Replay
-from tokviz.training.replay.text import ReplayText
+
+if TYPE_CHECKING:
+    from tokviz.training.replay.corpus import TokenizedPreToken
+    from tokviz.training.replay.replay import Replay
+    from tokviz.training.replay.text import ReplayText
 
 _HIGHLIGHT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
@@ -138,7 +140,7 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
         state = replay.state(0)
         n_pre_tokens = replay.n_pre_tokens or 0
         tokens = pluralize(state.n_tokens or 0, "token")
-        yield f"  corpus      {tokens}, {pluralize(n_pre_tokens, 'unique pre-token')}"
+        yield f"  corpus      {tokens}, {pluralize(n_pre_tokens, 'distinct pre-token')}"
         shown = state.pre_tokens(0, n_pre_tokens if replay.is_tiny else MOST_PRE_TOKENS)
         rows = [_pre_token(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)

@@ -298,7 +298,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     lines.append(
         f"corpus: {pluralize(summary.n_bytes, 'byte')}, "
         f"{pluralize(summary.n_documents, 'document')}, "
-        f"{pluralize(summary.n_pre_tokens, 'unique pre-token')}"
+        f"{pluralize(summary.n_pre_tokens, 'distinct pre-token')}"
     )
     for file, reason in summary.left_out:
         lines.append(f"left out: {safe(file)}: {reason}")

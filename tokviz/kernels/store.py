@@ -26,8 +26,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import IO, Any, NamedTuple
 
-import platformdirs
-
 from tokviz.storage.assets import asset_path
 
 Addresses = dict[str, int]
@@ -137,6 +135,9 @@ def is_helper(value: object) -> bool:
 
 def cache_path() -> Path:
     """Return the path of the cache folder."""
+    # The manual page is built without dependencies.
+    import platformdirs
+
     return platformdirs.user_cache_path("tokviz") / "kernels"
 
 

@@ -21,8 +21,6 @@ from functools import cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-import platformdirs
-
 from tokviz.storage.assets import asset_path
 
 VARIABLE = "TOKVIZ_CONFINED"
@@ -106,6 +104,8 @@ def start() -> None:
 
 def _program_folders() -> tuple[tuple[str, ...], str]:
     """Return the folders of Python and tokviz, including compiled code, and that of the assets."""
+    import platformdirs  # the manual page is built without dependencies
+
     assets = os.path.realpath(asset_path(""))
     libraries = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
     compiled, package = (

@@ -37,15 +37,7 @@ from tokviz.tui.actions import (
     everywhere_but,
 )
 from tokviz.tui.checks import check_config
-from tokviz.tui.dialogs.action_palette import ActionPalette, offers_elsewhere, offers_here
 from tokviz.tui.dialogs.base import Modal
-from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.glossary import GlossaryDialog
-from tokviz.tui.dialogs.guide import GuideDialog
-from tokviz.tui.dialogs.help import HelpDialog
-from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
-from tokviz.tui.dialogs.more_keys import MoreKeys
-from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.error_notices import ErrorNotices
 from tokviz.tui.idle_gc import IdleCollector
 from tokviz.tui.input_queue import InputQueue
@@ -63,7 +55,6 @@ from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.tour import Tour
 from tokviz.tui.widgets.view_switcher import neighbour, title_around
 from tokviz.workspace.error_log import ErrorLog
 from tokviz.workspace.session import Asked, Session, SessionFileRequested, SettingsChanged
@@ -165,6 +156,7 @@ class TokvizApp(ErrorHandlingApp):
 
     def on_question(self, message: Question) -> None:
         """Ask for permission before work continues."""
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
 
         def answer(is_allowed: bool | None) -> None:
             (message.yes if is_allowed else message.no)()
@@ -271,6 +263,8 @@ class TokvizApp(ErrorHandlingApp):
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
         """Show what each second key does: go to a screen, or replace a key that you lack."""
+        from tokviz.tui.dialogs.more_keys import MoreKeys
+
         if isinstance(self.screen, MoreKeys):
             self.screen.take(LEADER)
             return
@@ -333,6 +327,8 @@ class TokvizApp(ErrorHandlingApp):
             words="settings config colors colours contrast blind accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
         """Choose the colors: also for color blindness, high contrast, or the terminal's own."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
         options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
         ask(self, PickDialog("Theme", options, current=self.theme), self._use_theme)
 
@@ -362,6 +358,8 @@ class TokvizApp(ErrorHandlingApp):
     @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
         """Find and run any action by its name."""
+        from tokviz.tui.dialogs.action_palette import ActionPalette, offers_elsewhere, offers_here
+
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
             ask(self, palette, lambda offer: offer.do())
@@ -382,6 +380,8 @@ class TokvizApp(ErrorHandlingApp):
 
         ? opens it, too, where you are not typing.
         """
+        from tokviz.tui.dialogs.help import HelpDialog
+
         if not isinstance(self.screen, HelpDialog):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
@@ -393,6 +393,8 @@ class TokvizApp(ErrorHandlingApp):
             words="manual documentation tutorial read learn how")  # fmt: skip
     def action_guide(self, name: str = "", heading: str = "") -> None:
         """Open the page about the current panel or screen, with examples, and all other pages."""
+        from tokviz.tui.dialogs.guide import GuideDialog
+
         if not name and self.focused is not None:
             title = title_around(self.focused)
             headings = [part.title for part in sections([self.current_mode])]
@@ -409,6 +411,8 @@ class TokvizApp(ErrorHandlingApp):
     )
     def action_jump(self) -> None:
         """Label everything you can focus or click; type a label to go there."""
+        from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
+
         screen = self.screen
         if isinstance(screen, JumpMode):
             screen.dismiss(None)
@@ -436,11 +440,15 @@ class TokvizApp(ErrorHandlingApp):
 
     def action_define(self, word: str, shown: str = "") -> None:
         """Open the glossary at a word."""
+        from tokviz.tui.dialogs.glossary import GlossaryDialog
+
         self.push_screen(GlossaryDialog(word, shown))
 
     @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
     def action_first_steps(self) -> None:
         """Show what to try next, above each screen. The same key skips a step or ends it."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
         if self._start_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
@@ -449,6 +457,8 @@ class TokvizApp(ErrorHandlingApp):
 
     def _start_tour(self) -> bool:
         """Start the tour; return False if it is running already."""
+        from tokviz.tui.tour import Tour
+
         can_start = self.tour is None or self.tour.is_over
         if can_start:
             self.tour = Tour(self, self.session)

@@ -13,19 +13,10 @@ from tokviz.storage.files import write_file
 from tokviz.storage.listing import home_label
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import cancel_pending_loads
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.workspace.session import SESSION_ENDING, Session
-from tokviz.workspace.session_file import (
-    capture_session,
-    load_session,
-    read_session,
-    restore,
-    to_bytes,
-)
 
 if TYPE_CHECKING:
     from tokviz.workspace.session_file import LoadedSession
@@ -57,6 +48,9 @@ class SessionFiles:
 
         Opening the file restores them. It stores tokenizer names, not the tokenizers.
         """
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+        from tokviz.workspace.session_file import capture_session, to_bytes
+
         app = self._app
         session, text_path = self._session, self._session.path
         ready = [screen for screen in self._screens.values() if screen.is_ready]
@@ -86,6 +80,8 @@ class SessionFiles:
             words="load workspace project tokviz.json resume")  # fmt: skip
     def open_session(self) -> None:
         """Open a session file. Undo brings your text and conversation back."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
         folder = self._session.folder
         ask(
             self._app,
@@ -95,6 +91,8 @@ class SessionFiles:
 
     def open_file(self, path: Path) -> None:
         """Open a session file in a thread."""
+        from tokviz.workspace.session_file import load_session, read_session, restore
+
         app = self._app
 
         def show(found: LoadedSession) -> None:

@@ -46,7 +46,7 @@ async def test_an_id_that_does_not_exist_is_named_and_nothing_is_put_in(
 @pytest.mark.parametrize("typed", ["15339 x", "1.5", "-1", "9" * 30])
 async def test_what_is_no_id_is_said(open_dialog: OpenDialog, typed: str) -> None:
     async with open_dialog(DecodeIdsDialog(GPT4, typed)) as pilot:
-        assert pilot.shows("Only numbers can stand here")
+        assert pilot.shows("Use only numbers")
         await pilot.press("enter")
         assert pilot.is_open
 
@@ -66,7 +66,7 @@ async def test_it_fits(open_dialog: OpenDialog, size: tuple[int, int]) -> None:
     async with open_dialog(DecodeIdsDialog(GPT4, "15339 1917"), size) as pilot:
         assert pilot.shows("15339   hello")
         assert len(pilot.app.screen.query(About)) == 2
-        await pilot.click_text("put into")
+        await pilot.click_text("insert into")
         assert pilot.result == b"hello world"
 
 

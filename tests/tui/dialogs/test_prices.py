@@ -52,7 +52,7 @@ async def test_a_table_without_a_model_shows_what_one_looks_like(
 ) -> None:
     table.write_text("# nothing")
     async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
-        assert pilot.shows("holds no model") and pilot.shows("[[model]]")
+        assert pilot.shows("contains no model") and pilot.shows("[[model]]")
 
 
 async def test_models_of_the_tokenizer_are_listed_with_cost_and_share(
@@ -84,7 +84,7 @@ async def test_a_table_without_a_model_for_the_tokenizer_says_so(
 ) -> None:
     table.write_text(TABLE.partition("\n\n")[2])
     async with open_dialog(PricesDialog("gpt2", 5)) as pilot:
-        assert pilot.shows("goes with gpt2")
+        assert pilot.shows("uses gpt2")
 
 
 def make_app() -> TokvizApp:

@@ -711,7 +711,7 @@ async def test_what_was_pasted_goes_to_no_conversation_that_came_meanwhile(
         await settle(pilot)
         await pilot.press(*keys, "enter")
         assert contents(screen) == ["Hi", "Hello"]
-        assert "nothing was pasted into it" in said(app)
+        assert "so nothing was pasted" in said(app)
 
 
 async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
@@ -1261,7 +1261,7 @@ async def test_lengths_are_those_of_the_renderings(tmp_path: Path) -> None:
             made = render(screen.session.tokenizer, screen.rows.dataset.row(row))
             assert screen.rows.checks.scan.length(row) == len(made)
         assert screen.rows.checks.scan.length(7) is None
-        assert "cut off" in screen_text(app)
+        assert "truncated" in screen_text(app)
         assert "2 rows cannot be read or rendered" in screen_text(app)
 
 
@@ -1471,7 +1471,7 @@ async def test_an_unreadable_row_becomes_the_conversation_when_its_text_is_repai
         await settle(pilot)
         assert "this is not JSON" in str(screen.rendered.problem)
         assert await findings(pilot, screen) == ["unreadable"]
-        assert "once it can be read, it becomes the conversation" in screen.views._said[0]
+        assert "Correct its text to turn it into a conversation" in screen.views._said[0]
         await pilot.press("right_curly_bracket")
         await settle(pilot)
         assert contents(screen) == ["Hi", "Hello", "Bye", "See you"]
@@ -1994,7 +1994,7 @@ async def test_the_ids_that_are_copied_are_of_what_is_typed_by_then(
         await pilot.press("Z", "f4")
         assert not copied
         await screen.run_action("screen.export_shown")
-        await until(pilot, lambda: "The tokens are not there yet" in said(app))
+        await until(pilot, lambda: "The tokens are not ready yet" in said(app))
         free.set()
         await settle(pilot)
         typed = tokviz.load("gpt2").encode("ZHi")

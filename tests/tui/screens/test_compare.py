@@ -16,7 +16,12 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
-from tokviz.compare.compared_documents import ComparedDocument, ComparedTokenizer, Found, next_span
+from tokviz.compare.compared_documents import (
+    ComparedDocument,
+    ComparedTokenizer,
+    SpanSearch,
+    next_span,
+)
 from tokviz.compare.figures import WordCounter, figures_by_script
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
@@ -530,7 +535,7 @@ def held_search(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
     """Hold every search until the second event is set; the first tells that one has begun."""
     going, held = Event(), Event()
 
-    def slow(*arguments: Any) -> Found:
+    def slow(*arguments: Any) -> SpanSearch:
         going.set()
         assert held.wait(WAIT)
         return next_span(*arguments)

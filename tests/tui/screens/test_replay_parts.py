@@ -253,7 +253,7 @@ def test_a_vocabulary_without_its_corpus_says_so() -> None:
     said = " ".join(
         texts(card_rows(replay.step(9), replay.why(9).sentences, Position(9), None, 80))
     )
-    assert "not known" in said and "count" not in said
+    assert "unknown" in said and "count" not in said
 
 
 @pytest.mark.parametrize("width", [1, 8, 20, 33, 60, 120])
@@ -390,7 +390,7 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
     beside = newest_training()
     assert beside is not None
     for number, (left, right) in enumerate(trained.tokenizer.merges, 1):
-        _, *said = beside.say(number)
+        _, *said = beside.sentence(number)
         assert (said[0], said[2]) == (left, right)
         assert f"{trained.history.count[number - 1]} times" in said[3]
     frame = make_frame(replay, 1, replay.text("a tree"), 0, beside)

@@ -607,7 +607,7 @@ async def test_a_search_that_finds_nothing_draws_no_empty_bars() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await show(pilot)
         await type_query(pilot, "zzzz")
-        assert "No token fits, so there is nothing to count." in shown(app)
+        assert "No token matches." in shown(app)
         assert "Length in bytes" not in shown(app)
 
 

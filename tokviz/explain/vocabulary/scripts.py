@@ -5,9 +5,11 @@ Source: the Script property of Unicode (UAX #24), from the `regex` package.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-import regex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 COMMON = 0
 """No letters of a script: digits, punctuation, symbols, white space, and lone combining marks."""
@@ -49,6 +51,10 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
     Returns:
         Shape (n,), uint8; combining marks used with any script count as `COMMON`.
     """
+    # The manual page is built without dependencies.
+    import numpy as np
+    import regex
+
     distinct, places = np.unique(codes, return_inverse=True)
     number_of = np.full(len(distinct), OTHER, np.uint8)
     number_of[(distinct >= 0xD800) & (distinct <= 0xDFFF)] = COMMON

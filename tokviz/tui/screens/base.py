@@ -17,7 +17,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.guide.glossary import word_at
 from tokviz.storage.listing import home_label
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -164,6 +163,8 @@ class TokvizScreen(BaseScreen[None]):
         is_read &= widget not in (self.title_bar, self.keys)
         if not is_read or "@click" in event.style.meta:
             return
+        from tokviz.guide.glossary import word_at
+
         before, row = (Region(0, event.screen_y, x, 1) for x in (event.screen_x, self.size.width))
         word = word_at(self.read(row), len(self.read(before)))
         if word:

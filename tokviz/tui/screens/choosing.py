@@ -11,14 +11,10 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker
 
-from tokviz.formats.recognize import recognize
 from tokviz.formats.registry import HUB_PREFIX, place_words
 from tokviz.formats.subprocess_loader import load
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.dialogs.tokenizer_rows import typed_source
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task, in_thread, pending_or
@@ -37,6 +33,8 @@ TOKENIZER_WORDS = "model vocabulary encoding llama mistral gemma claude gpt qwen
 
 def tokenizer_picker(session: Session, source: str = "", **options: Any) -> TokenizerPicker:
     """Create the dialog that lists all tokenizers; see `TokenizerPicker`."""
+    from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+
     return TokenizerPicker(
         session.tokenizer_source,
         source,
@@ -137,6 +135,8 @@ class TokenizerChoice(Controller):
             self.in_thread("pasted", lambda task: _tokenizer_at(text), offer)
 
     def _offer(self, take_back: Callable[[], object], found: tuple[str, str] | None) -> None:
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
+
         if found is None or not self.screen.is_current:
             return
         source, kind = found
@@ -153,6 +153,9 @@ class TokenizerChoice(Controller):
 
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
     """Return the source and the kind of the tokenizer at a path, None if there is none."""
+    from tokviz.formats.recognize import recognize
+    from tokviz.tui.dialogs.tokenizer_rows import typed_source
+
     source = typed_source(text)
     if source is None or source.startswith(HUB_PREFIX) or not os.path.isabs(source):
         return None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 from tokviz.share import ENDINGS, write_figure
 from tokviz.storage.files import write_file
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ def export_as(
         make: Returns the content in a format.
         what: Name of the content for the notification, may be empty.
     """
+    from tokviz.tui.dialogs.save_file import SaveFileDialog
 
     def export_to(path: Path) -> None:
         form = forms[path.suffix.lower().removeprefix(".")]

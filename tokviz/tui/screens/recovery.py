@@ -13,7 +13,6 @@ from textual import events, on
 from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.dialogs.unsaved import UnsavedDialog
 from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
@@ -179,6 +178,8 @@ class Recovery(Controller):
     @action("List unsaved work", "ctrl+b", section="Recovery", when=_is_offered)
     def list_unsaved(self) -> None:
         """List work that an earlier session did not save, to restore or discard it."""
+        from tokviz.tui.dialogs.unsaved import UnsavedDialog
+
         now = datetime.now().astimezone()
         titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]
 

@@ -14,8 +14,6 @@ from textual.app import App
 from tokviz.errors import TokvizError
 from tokviz.storage.files import FileState, file_state, is_read_only, write_file
 from tokviz.text.sentences import failure_message
-from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 from tokviz.workspace.recovery_journal import RecoveryJournal
@@ -214,6 +212,8 @@ class Safekeeping(Controller):
     def _ask_about(
         self, doubts: list[str], name: str, answers: dict[str, Callable[[], object]]
     ) -> None:
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
         lost = "Its changes on disk are lost." if _CHANGED in doubts else "It stays read-only."
         options = [
             Option("save as", "Save as…", "", f"Save to another file. {name} is not changed."),
@@ -263,6 +263,8 @@ def unless_unsaved(
     if not losses:
         go_on()
         return None
+    from tokviz.tui.dialogs.confirm import ConfirmDialog
+
     names = ", ".join(dict.fromkeys(name for name, _ in losses))
     question = f"Unsaved: {names}. {after}".rstrip()
     save = partial(losses[0][1], again)

@@ -14,8 +14,6 @@ from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, Gesture, action
-from tokviz.tui.dialogs.character import CharacterDialog
-from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
@@ -55,6 +53,9 @@ class Explaining(Controller):
     )
     def why(self) -> None:
         """Explain a token or selection: how it was split and merged, why it is not one token."""
+        from tokviz.tui.dialogs.character import CharacterDialog
+        from tokviz.tui.dialogs.why import WhyDialog
+
         found = self._asked()
         if isinstance(found, str):
             self.say(found)
@@ -86,6 +87,8 @@ class Explaining(Controller):
 
         It names invisible characters and look-alikes.
         """
+        from tokviz.tui.dialogs.character import CharacterDialog
+
         found = self._asked()
         if isinstance(found, str):
             self.say(found)

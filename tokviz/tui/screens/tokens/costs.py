@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.prices import PricesDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.widgets.status_line import CostNote
@@ -69,6 +68,8 @@ class Costs(Controller):
     @action("Costs and context windows…", section="Tokenizer", words="prices settings")
     def prices(self) -> None:
         """Show the cost of the text by your own price table, and the path of that table."""
+        from tokviz.tui.dialogs.prices import PricesDialog
+
         model, live = self._model(), self.session.live
         chosen = self.settings.price_model if model is None else model.name
         self.ask(PricesDialog(self.session.tokenizer.name, live.n_tokens, chosen), self._answered)

@@ -16,8 +16,6 @@ from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import LEADER, action, key_label
-from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
-from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
@@ -122,6 +120,8 @@ class Editing(Controller):
     @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
         """Insert any Unicode character by its name or number."""
+        from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+
         self.ask(InsertCharacterDialog(), self._text.editor.type_text)
 
     @action("Edit the text in your own editor", f"{LEADER} v", section="Edit",
@@ -185,6 +185,8 @@ class Editing(Controller):
 
         The dialog starts with the selected ids, or with the whole text if it consists of ids.
         """
+        from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+
         selected = self._text.live.text_in(*self._text.selected_range())
         begin, put = "", self._text.editor.type_text
         if len(selected) <= _MOST_CHARS and ids_in(selected):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from tokviz.explain.stability import MOST_TAIL, unstable_end
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -108,6 +107,8 @@ class UnstableMark(Controller):
         return live.revision, live.tokenizer, live.parse_specials
 
     def _look(self) -> None:
+        from tokviz.explain.stability import MOST_TAIL, unstable_end
+
         if self._timer is not None:
             self._timer.pause()
         live, state = self._text.live, self._state()

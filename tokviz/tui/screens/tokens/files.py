@@ -13,10 +13,7 @@ from tokviz.errors import TokvizError
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
-from tokviz.training.corpus.entries import save_text
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
 from tokviz.tui.screens.tokens.encoding import SLICE_SECONDS
@@ -51,6 +48,8 @@ class Files(Controller):
     @action("Open a file", "ctrl+o", section="Text", footer="open", words="load import")
     def open_file(self) -> None:
         """Choose a file and show its tokens. Every byte is kept as it is."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
         self.unless_unsaved(lambda: self.ask(OpenFileDialog(self._folder()), self.open_path))
 
     def open_path(self, path: Path) -> None:
@@ -95,6 +94,8 @@ class Files(Controller):
     @action("Save the text as…", "f12", section="Text", words="export write")
     def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the text to another file."""
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
         name = self.session.path.name if self.session.path else "text.txt"
         dialog = SaveFileDialog(*self.safe.offer(self._folder(), name))
         self.ask(dialog, partial(self._save, then=then))
@@ -112,6 +113,8 @@ class Files(Controller):
     @action("Train on this text", section="Text", words="learn corpus bpe")
     def train_on_text(self) -> None:
         """Add the current text to the corpus of the Train screen."""
+        from tokviz.training.corpus.entries import save_text
+
         path, parts = self.session.path, self._text.live.parts()
         if path is not None and not self.session.modified:
             self.session.ask(TrainWith(sources=(str(path),)))

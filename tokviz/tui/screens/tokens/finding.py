@@ -7,10 +7,7 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from tokviz.live.find import Matches
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
-from tokviz.tui.dialogs.find import FindDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.workspace.session import ShowToken
@@ -45,6 +42,8 @@ class Finding(Controller):
         self._open(True)
 
     def _open(self, replacing: bool) -> None:
+        from tokviz.tui.dialogs.find import FindDialog
+
         text = self._text
         start, _ = text.selected_range()
 
@@ -68,6 +67,8 @@ class Finding(Controller):
 
     def _tokens(self, query: FindQuery) -> Matches | None:
         """Find the tokens of an id such as #498."""
+        from tokviz.live.find import Matches
+
         wanted = _TOKEN_ID.fullmatch(query.text)
         if wanted is None or query.regex:
             return None
@@ -88,6 +89,8 @@ class Finding(Controller):
     @action("Go to…", "ctrl+g", section="Find")
     def goto(self) -> None:
         """Jump to a line (12 or 12:3), a token (#12) or a byte (@345)."""
+        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
+
         live = self._text.live
         kinds = [
             Numbered("", "12 or 12:3", "line", 1, live.n_lines, self._go_to_line),

@@ -9,10 +9,6 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.tui.palette import TokenPalette, palette_of
-from tokviz.tui.widgets.id_grid import IdGrid
-from tokviz.tui.widgets.mask_panel import MaskPanel
-from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.token_card import TokenCard
 from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 from tokviz.workspace.session import Session
 
@@ -40,11 +36,15 @@ class ExplainsSelection(Protocol):
 
 def _ids(session: Session, palette: TokenPalette) -> Widget:
     """The token ids in order. Pointing at an id highlights its text, and vice versa."""
+    from tokviz.tui.widgets.id_grid import IdGrid
+
     return IdGrid(session.live, palette)
 
 
 def _splits(session: Session, palette: TokenPalette) -> Widget:
     """The pre-tokens of the text for two named split patterns and your own regex."""
+    from tokviz.tui.widgets.splits.panel import SplitsPanel
+
     panel = SplitsPanel(session.live, palette)
     panel.recall(session)
     return panel
@@ -52,11 +52,15 @@ def _splits(session: Session, palette: TokenPalette) -> Widget:
 
 def _token(session: Session, palette: TokenPalette) -> Widget:
     """A token's bytes, rank, merges and other occurrences. Why a selection is not one token."""
+    from tokviz.tui.widgets.token_card import TokenCard
+
     return TokenCard(session.live, palette)
 
 
 def _mask(session: Session, palette: TokenPalette) -> Widget:
     """The text as a conversation: the tokens in the loss, and why."""
+    from tokviz.tui.widgets.mask_panel import MaskPanel
+
     return MaskPanel(session.live, palette)
 
 

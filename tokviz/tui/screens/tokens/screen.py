@@ -41,12 +41,7 @@ from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.id_grid import IdGrid
-from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask_panel import MaskPanel
-from tokviz.tui.widgets.splits.regex_field import RegexInput
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
-from tokviz.tui.widgets.token_card import TokenCard
 from tokviz.workspace.session import (
     GoToToken,
     Request,
@@ -109,6 +104,12 @@ class TokensScreen(TokvizScreen):
     @classmethod
     def parts(cls) -> Sequence[type[Widget]]:
         """Return the widgets of the panels."""
+        from tokviz.tui.widgets.id_grid import IdGrid
+        from tokviz.tui.widgets.mask.base import MaskView
+        from tokviz.tui.widgets.mask_panel import MaskPanel
+        from tokviz.tui.widgets.splits.regex_field import RegexInput
+        from tokviz.tui.widgets.token_card import TokenCard
+
         return IdGrid, RegexInput, TokenCard, MaskPanel, MaskView
 
     def compose(self) -> ComposeResult:
@@ -293,6 +294,8 @@ class TokensScreen(TokvizScreen):
 
     def _asked_why(self) -> Asked | str:
         """Return the clicked token of the Mask panel if the text lacks it, otherwise the text's."""
+        from tokviz.tui.widgets.mask_panel import MaskPanel
+
         panel = self.panels.current
         if isinstance(panel, MaskPanel) and panel.flow.has_focus and not panel.is_of_text:
             return asked_of(panel.flow.tokens, panel.flow.pinned)

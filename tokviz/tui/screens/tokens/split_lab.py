@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from tokviz.formats.hf_pattern import means_the_same
 from tokviz.formats.huggingface import pre_tokenizer
 from tokviz.tokenizer.pretokenize.patterns import (
     SPLIT_PATTERNS,
@@ -17,7 +16,6 @@ from tokviz.tokenizer.pretokenize.patterns import (
     get_split_pattern,
 )
 from tokviz.tui.actions import LEADER, action, declared_by
-from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternsWanted
@@ -67,6 +65,8 @@ class SplitLab(Controller):
 
         The regex that you typed is kept: undo brings it back, and so does the key up.
         """
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
         doings = [found for found in declared_by(SplitLab) if found.method != "split_patterns"]
         options = [Option(f"do {one.method}", one.title, help=one.help) for one in doings]
         starters = [Option(f"use {regex}", about[:-1], regex) for regex, about in STARTERS]
@@ -94,6 +94,8 @@ class SplitLab(Controller):
             self._choose_for(message.row)
 
     def _choose_for(self, row: int) -> None:
+        from tokviz.tui.dialogs.pick import PickDialog
+
         dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[row])
         self.ask(dialog, lambda name: self._panel.choose(row, name))
 
@@ -118,6 +120,7 @@ class SplitLab(Controller):
     @action("Copy the pattern for tokenizer.json", section=_SECTION, words="pre-tokenizer export")
     def copy_pattern_json(self) -> None:
         """Copy the custom regex as the value of "pre_tokenizer" in a tokenizer.json."""
+        from tokviz.formats.hf_pattern import means_the_same
 
         def copy(pattern: SplitPattern) -> None:
             text = json.dumps(pre_tokenizer(pattern), ensure_ascii=False, indent=2)
@@ -136,6 +139,8 @@ class SplitLab(Controller):
 
 
 def _named(prefix: str = "") -> list[Option]:
+    from tokviz.tui.dialogs.pick import Option
+
     return [
         Option(prefix + one.name, one.title or one.name, one.regex, f"{one.about} ({one.source})")
         for one in SPLIT_PATTERNS.values()

@@ -12,9 +12,7 @@ from tokviz.formats.registry import short_name
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.spans import Row, RunAction, Span
 
 if TYPE_CHECKING:
@@ -41,10 +39,15 @@ class OtherCounts(Controller):
     @cached_property
     def view(self) -> RowsView:
         """The strip, created only if it is turned on."""
+        from tokviz.tui.widgets.rows_view import RowsView
+
         return RowsView(id="strip")
 
     @property
     def _lanes(self) -> Lanes:
+        # Imported only if the strip is turned on.
+        from tokviz.tui.screens.lanes import Lanes
+
         if self._made is None:
             self._made = Lanes(self.screen, self._show, self._show)
         return self._made
