@@ -105,9 +105,11 @@ class RowsView(LineScrollView):
         if self._made_for <= 0:
             return
         self.hover_at(None)
-        self.rows = self._make(self._made_for)
+        previous, self.rows = self.rows, self._make(self._made_for)
         self.set_row_count(len(self.rows))
-        self.refresh()
+        # Under a dialog, a refresh of the same rows would draw the whole screen.
+        if self.rows != previous:
+            self.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with another palette."""
