@@ -427,11 +427,11 @@ async def test_escape_leaves_alone_a_tokenizer_that_only_reads_the_text_anew(
 async def test_escape_ends_the_measuring_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     going, held = Event(), Event()
 
-    def slow(tokenizers: object, told: Callable[[float], object]) -> None:
-        told(0.25)
+    def slow(tokenizers: object, on_progress: Callable[[float], object]) -> None:
+        on_progress(0.25)
         going.set()
         held.wait(20)
-        told(0.5)
+        on_progress(0.5)
 
     monkeypatch.setattr("tokviz.tui.screens.compare.report.report_on", slow)
     app = make_app()

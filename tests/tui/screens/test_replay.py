@@ -1053,7 +1053,7 @@ async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
         )
         await pilot.click("#diff", offset=(20, 4))
         rows = ["".join(span.text for span in row) for row in screen.diff.rows]
-        at = next(index for index, row in enumerate(rows) if "A and B part" in row)
+        at = next(index for index, row in enumerate(rows) if "A and B differ" in row)
         await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
         assert screen.state.position == Position(2, False)
         rows = ["".join(span.text for span in row) for row in screen.diff.rows]

@@ -253,7 +253,7 @@ def test_a_vocabulary_without_its_corpus_says_so() -> None:
     said = " ".join(
         texts(card_rows(replay.step(9), replay.why(9).sentences, Position(9), None, 80))
     )
-    assert "unknown" in said and "count" not in said
+    assert "its count is unknown" in said and "times" not in said
 
 
 @pytest.mark.parametrize("width", [1, 8, 20, 33, 60, 120])
@@ -395,7 +395,7 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
         assert f"{trained.history.count[number - 1]} times" in said[3]
     frame = make_frame(replay, 1, replay.text("a tree"), 0, beside)
     assert frame.reasons[1][0] == "At this step your training on notes.md merged "
-    assert "had ended" in beside.say(4)[0]
+    assert "had ended" in beside.sentence(4)[0]
 
 
 def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:

@@ -591,7 +591,7 @@ async def test_a_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
 
 
 async def test_what_comes_back_from_another_editor_is_kept_as_it_is_and_said(monkeypatch) -> None:
-    monkeypatch.setattr("tokviz.workspace.external_editor.edited", lambda *given: b"caf\xe9\r\n")
+    monkeypatch.setattr("tokviz.tui.screens.tokens.editing.edited", lambda *given: b"caf\xe9\r\n")
     monkeypatch.setattr(TokvizApp, "suspend", lambda app: contextlib.nullcontext())
     app = make_app("one")
     async with app.run_test() as pilot:

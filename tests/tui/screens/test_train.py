@@ -700,7 +700,7 @@ async def test_texts_are_asked_about_after_the_training(
         await pilot.press("ctrl+q")
         await settle(pilot)
         await pilot.press(*"discard", "enter")
-        await until(pilot, lambda: "Not saved: " in shown(app))
+        await until(pilot, lambda: "Unsaved: " in shown(app))
         assert trainers[0].cancelled and not app._exit
 
 

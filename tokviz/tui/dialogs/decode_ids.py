@@ -87,7 +87,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
     """
 
     dialog_title = "Decode token ids"
-    verb = "insert into the text"
+    verb = "insert"
     nothing = "Type or paste ids to list their tokens."
     rows_wanted = 22
     """Room for a dozen tokens."""
