@@ -187,7 +187,7 @@ def main() -> int:
         model = Model(costs)
         n_source, exponent = int(made[1]), float(made[0])
         print(f"\nβ of the source ({n_source:,} bytes) {exponent:.3f}, of all {model.heaps[0]:.3f}")
-        print(
+        print("\n| text | distinct pre-tokens | 16 cores | 64 cores | 256 cores | memory |")
             "\n| text | distinct pre-tokens | 16 cores | 64 cores | 256 cores | memory to merge |"
         )
         print("|---|---|---|---|---|---|")
