@@ -188,8 +188,6 @@ def main() -> int:
         n_source, exponent = int(made[1]), float(made[0])
         print(f"\nβ of the source ({n_source:,} bytes) {exponent:.3f}, of all {model.heaps[0]:.3f}")
         print("\n| text | distinct pre-tokens | 16 cores | 64 cores | 256 cores | memory |")
-            "\n| text | distinct pre-tokens | 16 cores | 64 cores | 256 cores | memory to merge |"
-        )
         print("|---|---|---|---|---|---|")
         for label, n_bytes in (("100 GB", 1e11), ("1 TB", 1e12)):
             times = " | ".join(f"{model.seconds(n_bytes, n) / 60:.1f} min" for n in (16, 64, 256))
