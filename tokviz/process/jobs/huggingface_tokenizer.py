@@ -41,7 +41,7 @@ from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
 from tokviz.formats.tokenizer_ipc import messages, of_ranks
-from tokviz.process.limits import allow_cpu, allow_memory
+from tokviz.process import limits
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
@@ -57,11 +57,11 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         JobError: If the library rejects the file, or fails on a text.
     """
-    allow_memory(request["memory_mb"])
+    limits.allow_memory(request["memory_mb"])
     if "loaded" not in state:
-        allow_cpu(request["load_seconds"])
+        limits.allow_cpu(request["load_seconds"])
         state["loaded"] = _Loaded(request["path"], request["sha256"])
-    allow_cpu(request["cpu_seconds"])
+    limits.allow_cpu(request["cpu_seconds"])
     loaded: _Loaded = state["loaded"]
     match request["do"]:
         case "facts":

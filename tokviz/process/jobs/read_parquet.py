@@ -26,7 +26,7 @@ import pyarrow
 import pyarrow.parquet
 from pyarrow import types
 
-from tokviz.process.limits import allow_memory
+from tokviz.process import limits
 from tokviz.process.memory import mapped_bytes
 from tokviz.process.protocol import Body, pack
 from tokviz.training.corpus.parquet import DATA_MB, MOST_ROW_BYTES
@@ -41,7 +41,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     if "table" not in state:
         # The limit excludes the libraries. Their own allocator maps more memory than it uses.
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-        allow_memory((mapped_bytes() >> 20) + DATA_MB)
+        limits.allow_memory((mapped_bytes() >> 20) + DATA_MB)
     try:
         if request["do"] == "open" or "table" not in state:
             path = request["path"]
