@@ -210,7 +210,7 @@ async def test_letters_without_end_keep_nobody_waiting() -> None:
         field = pilot.app.screen.query_one(Input)
         await until(pilot, lambda: field.value == "help" * 20)
         rows = pilot.app.screen.query_one(RowList)
-        await until(pilot, lambda: "Nothing fits." in rows.render_line(0).text)
+        await until(pilot, lambda: "No matches." in rows.render_line(0).text)
 
 
 async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:

@@ -76,7 +76,7 @@ async def test_what_is_said_about_a_row_is_cut_with_an_ellipsis(open_dialog: Ope
         assert not any("…" in line for line in pilot.screen_lines())
         assert pilot.shows("word29")
         await pilot.type("zz")
-        assert pilot.shows("Nothing fits.") and not pilot.shows("word")
+        assert pilot.shows("No matches.") and not pilot.shows("word")
 
 
 async def test_a_long_note_gives_way_to_the_title_that_tells_options_apart(

@@ -127,7 +127,7 @@ class ActionPalette(ListDialog[Offer, Offer]):
     """
 
     dialog_title = "All actions"
-    nothing = "Nothing fits."
+    nothing = "No matches."
     rows_wanted = 27
     """Room for a good part of what can be done here."""
 

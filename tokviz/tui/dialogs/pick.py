@@ -49,7 +49,7 @@ class PickDialog(ListDialog[str, Option]):
         &.-plain #about, &.-plain #below { display: none; }
     }
     """
-    nothing = "Nothing fits."
+    nothing = "No matches."
 
     def __init__(
         self,
