@@ -201,7 +201,7 @@ def test_a_call_that_nobody_wants_any_more_waits_no_longer() -> None:
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield {"do": "text", "text": HANGS}
         yield {"do": "replace", "start": 0, "removed": 0}
-        yield {"do": "split", "regex": EXPLODING}
+        yield {"do": "split", "regex": EXPLODING, "seconds": 60}
         begun.set()
 
     with stopped_by(begun.is_set), pytest.raises(JobDroppedError):

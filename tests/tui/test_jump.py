@@ -132,6 +132,6 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert app.session.live.text == "ab\r\n"
-        monkeypatch.setattr("tokviz.process.confinement.confinement", Confinement)
+        monkeypatch.setattr("tokviz.tui.screens.tokens.editing.confinement", Confinement)
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "an editor needs a terminal, and a browser has none" in said())
