@@ -22,10 +22,11 @@ _PART_CHARS = 5_000
 
 
 class CachingEncoder:
-    """An encoder for plain text, without special tokens, that caches the newest results."""
+    """An encoder for text that caches the newest results."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Create an empty cache."""
+    def __init__(self, tokenizer: Tokenizer, is_parsed: bool, continues: bool) -> None:
+        """Create an empty cache; see `encoder_of`."""
+        self._is_parsed, self._continues = is_parsed, continues
         # Not a strong reference: the tokenizer's encoder must not keep it alive.
         self._tokenizer = weakref.ref(tokenizer)
         self._changing = Lock()
@@ -101,10 +102,21 @@ class CachingEncoder:
                 return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        ids = tokenizer.encode_to_array(text, parse_specials=False)
+        ids, _ = self._encode(tokenizer, text)
         with self._changing:
             self._keep(text, ids)
         return ids
+
+    def _encode(self, tokenizer: Tokenizer, text: str) -> tuple[array[int], array[int] | None]:
+        """Encode text; return the ids and the borders, as `Tokenizer.encode_with_borders`."""
+        if self._continues:
+            before, _ = tokenizer.encode_with_borders("\n", self._is_parsed)
+            ids, borders = tokenizer.encode_with_borders("\n" + text, self._is_parsed)
+            n_before = len(before)
+            if ids[:n_before] == before:
+                cut = None if borders is None else array("I", [b - 1 for b in borders[n_before:]])
+                return ids[n_before:], cut
+        return tokenizer.encode_with_borders(text, self._is_parsed)
 
     def learn(self, texts: Iterable[str]) -> None:
         """Encode byte texts in one call, which is many times as fast as one by one.
@@ -140,7 +152,7 @@ class CachingEncoder:
             assert tokenizer is not None
             borders: array[int] | None = None
             if tokenizer.remote or tokenizer.nfc:
-                ids, borders = tokenizer.encode_with_borders(text, parse_specials=False)
+                ids, borders = self._encode(tokenizer, text)
             else:
                 kept = self._ids.get(text)
                 ids = self.encode(text) if kept is None else kept
@@ -157,12 +169,25 @@ class CachingEncoder:
         return found
 
 
-_encoders: weakref.WeakKeyDictionary[Tokenizer, CachingEncoder] = weakref.WeakKeyDictionary()
+_encoders: weakref.WeakKeyDictionary[Tokenizer, dict[tuple[bool, bool], CachingEncoder]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def encoder_of(tokenizer: Tokenizer) -> CachingEncoder:
-    """Return the encoder of a tokenizer, always the same one."""
-    encoder = _encoders.get(tokenizer)
-    if encoder is None:
-        encoder = _encoders[tokenizer] = CachingEncoder(tokenizer)
-    return encoder
+def encoder_of(
+    tokenizer: Tokenizer, is_parsed: bool = False, continues: bool = False
+) -> CachingEncoder:
+    """Return an encoder of a tokenizer, always the same one.
+
+    Args:
+        tokenizer: The tokenizer.
+        is_parsed: Whether special tokens are recognized.
+        continues: Whether the text continues another one. A tokenizer in another process may add a
+            space at the start of a text, so it encodes a line break before the text, whose tokens
+            are removed; as `encode_marked_chat` in transformers does.
+    """
+    made = _encoders.setdefault(tokenizer, {})
+    key = is_parsed, continues and tokenizer.remote
+    if key not in made:
+        made[key] = CachingEncoder(tokenizer, *key)
+    return made[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tokviz.chat.dataset_shapes import SHAPES, shape_of
@@ -12,10 +12,12 @@ from tokviz.chat.messages import (
     REASONING_KEYS,
     TOOL_ROLES,
     ConversationError,
+    Json,
     Message,
     kind_of,
     parse_tool_call,
 )
+from tokviz.storage import json_file
 
 CONVERSATION_EXTRA_FIELDS = (
     *("tools", "functions", "documents", "system", "history"),
@@ -77,6 +79,36 @@ class Conversation:
             )
         found = ", ".join(map(repr, list(value)[:8])) or "none"
         raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """The variables for a Jinja template under the key `chat_template_kwargs`."""
+        return self.extra.get("chat_template_kwargs") or {}
+
+    def objects(self, key: str) -> list[Json] | None:
+        """Return the tools or the documents: a list of objects, also written as JSON text.
+
+        Raises:
+            ConversationError: If they are anything else, which transformers refuses too.
+        """
+        value = self.extra.get(key)
+        if isinstance(value, str):
+            try:
+                value = json_file.loads(value) if value.strip() else None
+            except (ValueError, RecursionError):
+                raise ConversationError("is a text that is not JSON", key=key) from None
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise ConversationError(f"must be a list of objects, not {kind_of(value)}", key=key)
+        return value
+
+    def with_variables(self, variables: Mapping[str, Any]) -> Conversation:
+        """Return the conversation with further variables for a Jinja template."""
+        if not variables:
+            return self
+        together = {**self.variables, **variables}
+        return replace(self, extra={**self.extra, "chat_template_kwargs": together})
 
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""

@@ -9,13 +9,14 @@ findings are those of `lint` for each row.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
+from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import (
     UNREADABLE,
     Finding,
@@ -27,8 +28,8 @@ from tokviz.chat.lint import (
 )
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
-from tokviz.chat.rendering import runs_of
-from tokviz.chat.spans import Reason, TemplateSpan
+from tokviz.chat.rendering import encoding_runs, virtual_specials
+from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
@@ -78,6 +79,8 @@ class DatasetLinter:
         max_tokens: int,
         *,
         with_lengths: bool = False,
+        variables: Mapping[str, Any] | None = None,
+        specials: str | None = None,
     ) -> None:
         """Create a checker.
 
@@ -86,16 +89,20 @@ class DatasetLinter:
             template: The template; with a Jinja template the child renders every row.
             max_tokens: The number of tokens to keep of a rendering.
             with_lengths: Whether to count the tokens of every row.
+            variables: See `render`.
+            specials: See `render`.
         """
         self._tokenizer = tokenizer
         self._template = template
         self._max_tokens = max_tokens
         self._with_lengths = with_lengths
-        needed = (
-            template.special_tokens
-            if isinstance(template, ChatTemplate)
-            else template.specials_in_use()
-        )
+        self._variables = variables or {}
+        if isinstance(template, ChatTemplate):
+            needed: Sequence[str] = template.special_tokens
+            self._policy = specials or template.specials
+        else:
+            needed = template.specials_in_use(tokenizer)
+            self._policy = specials or TRANSFORMERS
         self._specials = special_texts(tokenizer.special_tokens, needed)
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
@@ -130,7 +137,7 @@ class DatasetLinter:
 
     def _read(self, dataset: Dataset, number: int) -> _Row:
         try:
-            return _Row(number, dataset.row(number))
+            return _Row(number, dataset.row(number).with_variables(self._variables))
         except ConversationError as error:
             return _Row(number, None, (error_finding(UNREADABLE, error),))
 
@@ -145,9 +152,12 @@ class DatasetLinter:
             self._fail(row, row.conversation, error)
             return
         row.leaves_out = not all(map(template.writes, row.conversation.extra_fields()))
-        runs = runs_of(row.spans)
-        row.n_specials = sum(1 for run in runs if run[0].special)
-        texts = ["".join(span.text for span in run) for run in runs if not run[0].special]
+        virtual = {}
+        if template.makes_up_ids:
+            virtual = virtual_specials(self._tokenizer, template.special_tokens)
+        runs = encoding_runs(self._tokenizer, row.spans, virtual, self._policy)
+        row.n_specials = sum(run.is_special for run in runs)
+        texts = ["".join([span.text for span in run.spans]) for run in runs if not run.is_special]
         most = row.n_specials + sum(map(bytetext.n_bytes, texts))
         if self._with_lengths or most > self._max_tokens:
             row.texts = texts or ("",)
@@ -159,7 +169,8 @@ class DatasetLinter:
         """
         texts = [text for row in rows for text in row.texts]
         try:
-            counts = map(len, [*self._tokenizer.encode_byte_texts(texts, False)])
+            is_parsed = self._policy == TRANSFORMERS and self._tokenizer.remote
+            counts = map(len, [*self._tokenizer.encode_byte_texts(texts, is_parsed)])
         except PatternError:
             return
         for row in rows:
@@ -178,7 +189,13 @@ class DatasetLinter:
         is_odd = is_cut or is_uncounted or row.leaves_out or names_token or untrained
         if is_odd or not _is_learned_well(conversation, row.spans):
             try:
-                rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
+                rendering = render(
+                    self._tokenizer,
+                    conversation,
+                    self._template,
+                    self._max_tokens,
+                    specials=self._policy,
+                )
             except ConversationError as error:
                 self._fail(row, conversation, error)
                 return
@@ -196,13 +213,13 @@ class DatasetLinter:
 
     def _render_remotely(self, template: JinjaTemplate, rows: Sequence[_Row]) -> None:
         conversations = [row.conversation for row in rows if row.conversation is not None]
-        results = template.marked_all(conversations)
+        results = template.marked_all(conversations, self._tokenizer, self._policy)
         for row, conversation, marked in zip(rows, conversations, results, strict=True):
             try:
-                if isinstance(marked, ChatTemplateError):
+                if isinstance(marked, ConversationError):
                     raise marked
                 rendering = template.rendering(
-                    self._tokenizer, conversation, marked, self._max_tokens
+                    self._tokenizer, conversation, marked, self._max_tokens, self._policy
                 )
             except ConversationError as error:
                 self._fail(row, conversation, error)

@@ -46,7 +46,7 @@ def write(conversation: Conversation) -> list[TemplateSpan]:
             the tools are not functions.
     """
     messages = conversation.messages
-    tools = conversation.extra.get("tools")
+    tools = conversation.objects("tools")
     section = tools_section(tools) if tools else ""
     system = SYSTEM + (CALLS_GO if section else "")
     spans = [special(START), header("system"), special(MESSAGE), header(system), special(END)]

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.spans import Reason, TemplateSpan, content
+from tokviz.chat.spans import Reason, TemplateSpan, TextPiece, content
 from tokviz.tokenizer.encoding.specials import Search, search_for, segments
 
 GIVEN_BESIDE = ("tools", "documents")
@@ -29,15 +29,19 @@ class MarkedText:
             outside the content, such as reasoning.
         lost: Texts not found, or found only in part: (message, key).
         generation: Ranges within generation marks; None if the template has none.
+        counted: Ranges that transformers takes for them, in the order of rendering.
         turns: Text that the assistant writes in messages with tool calls or reasoning: (start, end,
             message).
+        pieces: Pieces to encode on their own; none unless control tokens are treated as text.
     """
 
     text: str
     contents: list[tuple[int, int, int, int]]
     lost: list[tuple[int, str]]
     generation: list[tuple[int, int]] | None
+    counted: list[tuple[int, int]]
     turns: list[tuple[int, int, int]]
+    pieces: list[TextPiece]
 
     def turns_missed(self, conversation: Conversation) -> int:
         """Count the turns beyond `MOST_TURNS`, which are not located.
@@ -61,7 +65,9 @@ class MarkedText:
             [(start, end, message, part) for start, end, message, part in body["contents"]],
             [(message, key) for message, key in body["lost"]],
             None if generation is None else [(start, end) for start, end in generation],
+            [(start, end) for start, end in body["counted"]],
             [(start, end, message) for start, end, message in body["turns"]],
+            [TextPiece(*piece) for piece in body["pieces"]],
         )
 
 

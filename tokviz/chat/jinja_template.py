@@ -12,7 +12,10 @@ from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.messages import MESSAGE_EXTRA_FIELDS, ConversationError
 from tokviz.chat.messages import Message as ChatMessage
+from tokviz.chat.model_files import model_files_of
 from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
+from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
+from tokviz.chat.variables import TemplateVariable
 from tokviz.errors import TokvizError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
@@ -31,6 +34,7 @@ LIMITS = Limits(memory_mb=512, cpu_seconds=30)
 
 _MAX_TIMEOUTS = 3
 _LIKE_A_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 
 
 class ChatTemplateError(ConversationError):
@@ -62,14 +66,17 @@ class JinjaTemplate:
     Attributes:
         name: The name of its file.
         source: The Jinja source.
+        tool_source: The Jinja source for conversations with tools; "" if it is the same.
         title: A title to show.
         help: A description in a sentence.
-        variables: Its variables besides the messages, such as `bos_token`.
+        variables: Variables such as `bos_token`, from the files beside it, for a tokenizer without
+            such files.
         special_tokens: Special tokens of the tokenizer it belongs to.
     """
 
     name: str
     source: str
+    tool_source: str = ""
     title: str = "Jinja template"
     help: str = "Rendered by Jinja in a separate process with limits."
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -89,32 +96,47 @@ class JinjaTemplate:
     """Whether rendering waits for a child process."""
 
     def render(
-        self, tokenizer: Tokenizer, conversation: Conversation, max_tokens: int
+        self,
+        tokenizer: Tokenizer,
+        conversation: Conversation,
+        max_tokens: int,
+        specials: str = TRANSFORMERS,
     ) -> Rendering:
         """Render a conversation; waits for the child.
 
         Raises:
             ChatTemplateError: If the template is wrong, too slow or too large.
         """
-        return self.rendering(tokenizer, conversation, self.marked(conversation), max_tokens)
+        marked = next(self.marked_all([conversation], tokenizer, specials))
+        if isinstance(marked, ConversationError):
+            raise marked
+        return self.rendering(tokenizer, conversation, marked, max_tokens, specials)
 
     def rendering(
-        self, tokenizer: Tokenizer, conversation: Conversation, marked: MarkedText, max_tokens: int
+        self,
+        tokenizer: Tokenizer,
+        conversation: Conversation,
+        marked: MarkedText,
+        max_tokens: int,
+        specials: str = TRANSFORMERS,
     ) -> Rendering:
         """Make a rendering from the text that the child rendered."""
-        needed = self.specials_in_use()
+        needed = self.specials_in_use(tokenizer)
         spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
-        source = ROLE_SPANS if marked.generation is None else GENERATION_MARKS
+        has_marks = marked.generation is not None
         return render_spans(
             tokenizer,
             spans,
             needed,
             self.name,
             max_tokens,
-            mask_source=source,
+            specials=specials,
+            pieces=marked.pieces,
+            generation=marked.counted if has_marks else None,
+            mask_source=GENERATION_MARKS if has_marks else ROLE_SPANS,
             notes=_notes(marked.turns_missed(conversation)),
             left_out=list(self._left_out(conversation, marked)),
-            untrained=conversation.untrained(),
+            untrained={} if has_marks else conversation.untrained(),
         )
 
     def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[ExtraField]:
@@ -137,36 +159,59 @@ class JinjaTemplate:
             if key not in MESSAGE_EXTRA_FIELDS:
                 yield ExtraField(key, None, message, conversation.messages[message].role)
 
-    def specials_in_use(self) -> list[str]:
-        """List the special tokens that the template writes, in the order of its text."""
-        found = {match.group(): match.start() for match in _LIKE_A_SPECIAL.finditer(self.source)}
+    def specials_in_use(self, tokenizer: Tokenizer | None = None) -> list[str]:
+        """List the special tokens that the template may write, in the order of its text."""
+        source = _COMMENT.sub("", self.source)
+        found = {match.group(): match.start() for match in _LIKE_A_SPECIAL.finditer(source)}
         for text in self.special_tokens:
-            if text in self.source:
-                found[text] = self.source.index(text)
-        for name, text in self.variables.items():
-            if name.endswith("_token") and isinstance(text, str) and text and name in self.source:
-                found.setdefault(text, self.source.index(name))
+            if text in source:
+                found[text] = source.index(text)
+        for name, text in self.variables_for(tokenizer).items():
+            if name.endswith("_token") and isinstance(text, str) and text and name in source:
+                found.setdefault(text, source.index(name))
         return sorted(found, key=lambda text: found[text])
 
-    def marked(self, conversation: Conversation) -> MarkedText:
-        """Render a conversation in the child, without tokens; see `render`."""
-        result = next(self.marked_all([conversation]))
-        if isinstance(result, ChatTemplateError):
-            raise result
-        return result
+    def variables_for(self, tokenizer: Tokenizer | None) -> Mapping[str, Any]:
+        """Return variables such as `bos_token`: those of the tokenizer, if its files name any."""
+        own = None if tokenizer is None else model_files_of(tokenizer)
+        return self.variables if own is None else own.variables
+
+    def control_tokens(self, tokenizer: Tokenizer) -> list[str]:
+        """List the tokens that `CONTENT_AS_TEXT` encodes as text in contents.
+
+        They are the special tokens, and the other added tokens that the template contains. Source:
+        `_get_control_tokens` in transformers.
+        """
+        known = tokenizer.specials
+        return [
+            text
+            for text in known.ids
+            if text not in known.non_special or (text in self.source and not text.isspace())
+        ]
 
     def marked_all(
-        self, conversations: Sequence[Conversation]
-    ) -> Iterator[MarkedText | ChatTemplateError]:
+        self,
+        conversations: Sequence[Conversation],
+        tokenizer: Tokenizer,
+        specials: str = TRANSFORMERS,
+    ) -> Iterator[MarkedText | ConversationError]:
         """Render conversations in the child; yield the text or the error of each.
 
         Raises:
             JobDroppedError: If the template is closed.
         """
+        variables = self.variables_for(tokenizer)
+        control = self.control_tokens(tokenizer) if specials == CONTENT_AS_TEXT else None
+        requests = [self._request(each, variables, control) for each in conversations]
+        answers = self._answers([it for it in requests if not isinstance(it, ConversationError)])
+        for request in requests:
+            yield request if isinstance(request, ConversationError) else next(answers)
+
+    def _answers(self, bodies: Sequence[Body]) -> Iterator[MarkedText | ChatTemplateError]:
         results: list[MarkedText | ChatTemplateError] = []
         n_timeouts = 0
-        while len(results) < len(conversations):
-            requests = partial(self._requests, conversations[len(results) :])
+        while len(results) < len(bodies):
+            requests = partial(self._with_templates, bodies[len(results) :])
             try:
                 self._jobs.call(requests, lambda body: results.append(_read(self, body)))
             except JobDroppedError:
@@ -176,25 +221,58 @@ class JinjaTemplate:
                 results.append(failure)
                 n_timeouts += 1
                 if n_timeouts == _MAX_TIMEOUTS:
-                    results.extend([failure] * (len(conversations) - len(results)))
+                    results.extend([failure] * (len(bodies) - len(results)))
         yield from results
+
+    def parameters(self) -> list[TemplateVariable]:
+        """List the variables that the template reads, besides messages and special tokens."""
+        found: list[TemplateVariable] = []
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            return self._with_templates([{"do": "variables", "source": self.source}], memory)
+
+        def read(body: Message) -> None:
+            found.extend(TemplateVariable(**fields) for fields in body["variables"])
+
+        try:
+            self._jobs.call(requests, read)
+        except TokvizError as error:
+            raise _as_template_error(self, error) from None
+        return [it for it in found if not it.name.endswith("_token")]
 
     def close(self) -> None:
         """End the child; a pending rendering fails. Safe to call twice."""
         self._jobs.close()
 
-    def _requests(
-        self, conversations: Sequence[Conversation], memory: dict[str, Any]
-    ) -> Iterator[Body]:
-        if memory.get("template") is not self:
-            memory["template"] = self
-            yield {"do": "template", "source": self.source, "variables": dict(self.variables)}
-        for conversation in conversations:
-            yield {
-                "do": "render",
-                "messages": [_given(message) for message in conversation.messages],
-                "variables": {key: conversation.extra.get(key) for key in GIVEN_BESIDE},
-            }
+    def _request(
+        self,
+        conversation: Conversation,
+        variables: Mapping[str, Any],
+        control: Sequence[str] | None,
+    ) -> Body | ConversationError:
+        """Return the request for a conversation, or an error that transformers raises too."""
+        if not conversation.messages:
+            return ConversationError("there is no message; start with one from the user")
+        try:
+            beside = {key: conversation.objects(key) for key in GIVEN_BESIDE}
+        except ConversationError as error:
+            return error
+        return {
+            "do": "render",
+            "source": (beside["tools"] is not None and self.tool_source) or self.source,
+            "messages": [_given(message) for message in conversation.messages],
+            "variables": {**variables, **beside, **conversation.variables},
+            "control_tokens": control,
+        }
+
+    def _with_templates(self, bodies: Sequence[Body], memory: dict[str, Any]) -> Iterator[Body]:
+        """Yield requests, and before them the template if the child does not have it."""
+        for body in bodies:
+            source = body["source"]
+            if memory.get("source") != source:
+                memory["source"] = source
+                yield {"do": "template", "source": source}
+            yield {key: value for key, value in body.items() if key != "source"}
 
 
 def _notes(n_missed: int) -> tuple[str, ...]:

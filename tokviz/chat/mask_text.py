@@ -12,7 +12,7 @@ from tokviz.chat.json_text import loads
 from tokviz.chat.messages import ConversationError, Message
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, TokenRun, render_spans
-from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
+from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.specials import search_for, segments
@@ -62,12 +62,14 @@ def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> M
     if reader is not None:
         spans = list(reader.read(text, tokenizer))
         needed = [token for token in reader.template.special_tokens if token in text]
-        rendering = render_spans(tokenizer, spans, needed, reader.template.name, len(text) + 1)
-        aligned = parse_specials and not rendering.virtual_specials
+        name = reader.template.name
+        rendering = render_spans(
+            tokenizer, spans, needed, name, len(text) + 1, specials=TRANSFORMERS
+        )
         sentence = f"The text is in the format of {reader.template.title}: masked by its roles."
         if not parse_specials:
             sentence += " Special tokens are parsed here, but not in the editor."
-        return MaskedText(rendering, None, sentence, aligned)
+        return MaskedText(rendering, None, sentence, parse_specials)
     message = Conversation((Message("user", text),))
     rendering = _as_it_is(tokenizer, text, parse_specials)
     return MaskedText(rendering, message, problem or _HOW_TO, True)
@@ -79,7 +81,7 @@ def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Renderin
     n = len(ids)
     reasons, n_bytes = bytes([Reason.USER_TEXT]) * n, bytetext.n_bytes(text)
     runs = (TokenRun(0, n, 0, 0, Reason.USER_TEXT, n_bytes),) if n else ()
-    return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), runs, n + 1, {})
+    return Rendering(tokenizer, "", text, ids, bytes(n), reasons, bytes(n), runs, n + 1)
 
 
 _HOW_TO = "Not a conversation: it is shown as one user message."

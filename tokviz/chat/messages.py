@@ -26,6 +26,16 @@ PART_KINDS = ("text", "python", "python_output", "tool_call")
 The first three are nanochat's. The text of a `tool_call` is JSON: its `name` and `arguments`.
 """
 
+MEDIA_KINDS = (
+    *("image", "image_url", "input_image", "audio", "audio_url", "input_audio"),
+    *("video", "video_url", "file"),
+)
+"""Further kinds of parts, for content other than text. Only Jinja templates write them, as
+placeholder tokens; their keys are kept, and they have no text.
+
+Sources: the chat templates of transformers, and OpenAI's two APIs.
+"""
+
 REASONING_KEYS = ("thinking", "reasoning_content", "reasoning")
 """The keys of an assistant message for its reasoning.
 
@@ -112,7 +122,7 @@ class Part:
     """A part of a message.
 
     Attributes:
-        kind: One of `PART_KINDS`.
+        kind: One of `PART_KINDS` or `MEDIA_KINDS`.
         text: Byte text.
         extra: Further keys of the part, for writing.
     """
@@ -281,9 +291,11 @@ def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
     if kind in _TEXT_TYPES and kind != "text":
         extra["type"] = kind
         kind = "text"
+    if kind in MEDIA_KINDS:
+        return Part(kind, "", {key: value for key, value in item.items() if key != "type"})
     if kind not in PART_KINDS:
         raise ConversationError(
-            f"{_short(kind)} is not a known kind of part; the kinds are {', '.join(PART_KINDS)}",
+            f"{_short(kind)} is not a known kind of part; the kinds are {', '.join((*PART_KINDS, *MEDIA_KINDS))}",
             index,
             "type",
             number,
@@ -321,12 +333,17 @@ def _content_to_json(content: str | tuple[Part, ...]) -> tuple[Any, Json]:
         return content, {}
     calls = [part for part in content if part.kind == "tool_call" and "from" not in part.extra]
     rest = [part for part in content if part.kind != "tool_call" or "from" in part.extra]
-    written: Any = [{"type": part.kind, "text": part.text, **part.extra} for part in rest]
+    written: Any = [_part_to_json(part) for part in rest]
     if calls and len(rest) == 1 and rest[0].kind == "text" and not rest[0].extra:
         written = rest[0].text
     elif calls and not rest:
         written = None
     return written, _calls_to_json([(part.text, part.extra) for part in calls])
+
+
+def _part_to_json(part: Part) -> Json:
+    text = {} if part.kind in MEDIA_KINDS else {"text": part.text}
+    return {"type": part.kind, **text, **part.extra}
 
 
 def write_sharegpt(message: Message) -> Json:

@@ -6,54 +6,76 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from typing import Any
+
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.nanochat import ASSISTANT_START, SPECIAL_TOKENS
 from tokviz.chat.rendering import DEFAULT_MAX_TOKENS, Rendering, render_spans, virtual_specials
-from tokviz.chat.templates import ChatTemplate, get_template
+from tokviz.chat.spans import SPECIALS, TRANSFORMERS
+from tokviz.chat.template_files import load_template
+from tokviz.chat.templates import ChatTemplate
+from tokviz.errors import TokvizError
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def render(
     tokenizer: Tokenizer,
-    conversation: Conversation,
-    template: str | ChatTemplate | JinjaTemplate = "nanochat",
-    max_tokens: int = DEFAULT_MAX_TOKENS,
+    conversation: object,
+    template: str | ChatTemplate | JinjaTemplate | None = None,
+    max_tokens: int | None = None,
     most_new: int | None = None,
+    *,
+    variables: Mapping[str, Any] | None = None,
+    specials: str | None = None,
 ) -> Rendering:
     """Render a conversation.
 
     Args:
-        tokenizer: Any tokenizer. Missing special tokens get made-up ids after its last; see
-            `Rendering.virtual_specials`.
-        conversation: The conversation; it is not changed.
-        template: A built-in template or its name, or a Jinja template, which a child process
-            renders; the call waits for at most two seconds of processor time.
-        max_tokens: The number of tokens to keep.
+        tokenizer: Any tokenizer.
+        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+        template: A built-in template, or a Jinja template, which a child process renders; the call
+            waits for at most two seconds of processor time. Or the name or path of one; see
+            `load_template`. None for the tokenizer's own template, or nanochat's if it has none.
+        max_tokens: The number of tokens to keep; None for all.
         most_new: The most characters to encode that are not cached from an earlier rendering; None
             for no limit. Ignored for a Jinja template.
+        variables: Variables for a Jinja template, such as `enable_thinking`; they take priority
+            over the conversation's `chat_template_kwargs`.
+        specials: A key of `SPECIALS`: "transformers" recognizes special tokens in contents too,
+            "content_as_text" does not. None for the policy of the template's source: the latter
+            for the built-in templates nanochat, llama3 and gpt-oss, the former for all others.
 
     Raises:
         ConversationError: If the template cannot write this conversation.
         ChatTemplateError: If a Jinja template is wrong or takes too long.
+        UnknownTemplateError: If there is no such template.
         MuchIsNewError: If more characters are not cached.
     """
-    chosen = get_template(template) if isinstance(template, str) else template
+    chosen = template
+    if chosen is None or isinstance(chosen, str):
+        chosen = load_template(chosen, tokenizer)
+    if specials is not None and specials not in SPECIALS:
+        raise TokvizError(f"specials is {specials!r}: use {' or '.join(map(repr, SPECIALS))}")
+    read = _as_conversation(conversation).with_variables(variables or {})
+    kept = sys.maxsize if max_tokens is None else max_tokens
     if isinstance(chosen, ChatTemplate):
-        spans = chosen.write(conversation)
-        left_out = [aside for aside in conversation.extra_fields() if not chosen.writes(aside)]
         return render_spans(
             tokenizer,
-            spans,
+            chosen.write(read),
             chosen.special_tokens,
             chosen.name,
-            max_tokens,
-            left_out=left_out,
-            untrained=conversation.untrained(),
+            kept,
+            specials=specials or chosen.specials,
+            makes_up_ids=chosen.makes_up_ids,
+            left_out=[aside for aside in read.extra_fields() if not chosen.writes(aside)],
+            untrained=read.untrained(),
             most_new=most_new,
         )
-    return chosen.render(tokenizer, conversation, max_tokens)
+    return chosen.render(tokenizer, read, kept, specials or TRANSFORMERS)
 
 
 def render_conversation(

@@ -15,14 +15,25 @@ from typing import NamedTuple
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import ExtraField
 from tokviz.chat.messages import ConversationError
-from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
+from tokviz.chat.spans import (
+    CONTENT_AS_TEXT,
+    REASON_NAMES,
+    TRANSFORMERS,
+    Reason,
+    TemplateSpan,
+    TextPiece,
+)
 from tokviz.errors import PatternError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import segments
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 DEFAULT_MAX_TOKENS = 2048
 """nanochat's context size."""
+
+LABEL_OF_MASKED = -100
+"""The label of a token that is not in the loss, in PyTorch and transformers."""
 
 TEMPLATE_MASK = "template"
 GENERATION_MARKS = "generation marks"
@@ -73,6 +84,7 @@ class Rendering:
     Attributes:
         tokenizer: The tokenizer.
         template: The template's name.
+        text: The rendered conversation, byte text.
         ids: Token ids; typecode "I".
         mask: 1 where a token is in the loss, else 0.
         reasons: Values of `Reason`.
@@ -81,8 +93,11 @@ class Rendering:
             in the loss if any of its bytes is.
         runs: Ranges of tokens with their message, part and reason.
         max_tokens: The number of tokens to keep.
-        virtual_specials: Special tokens that the template needs and the tokenizer lacks, with
-            made-up ids after the tokenizer's last.
+        specials: A key of `SPECIALS`.
+        virtual_specials: Special tokens that nanochat's template needs and the tokenizer lacks,
+            with made-up ids after the tokenizer's last.
+        missing_specials: Special tokens that another template writes and the tokenizer lacks, and
+            the number of tokens into which each is split.
         mask_source: A key of `MASK_SOURCES`.
         notes: Notes about the rendering for the user, in sentences.
         left_out: Fields of the conversation that the template omits or changes; also in a note.
@@ -92,13 +107,16 @@ class Rendering:
 
     tokenizer: Tokenizer
     template: str
+    text: str = field(repr=False)
     ids: array[int]
     mask: bytes
     reasons: bytes
     from_structure: bytes
     runs: tuple[TokenRun, ...]
     max_tokens: int
-    virtual_specials: Mapping[str, int]
+    specials: str = CONTENT_AS_TEXT
+    virtual_specials: Mapping[str, int] = field(default_factory=dict)
+    missing_specials: Mapping[str, int] = field(default_factory=dict)
     mask_source: str = TEMPLATE_MASK
     notes: tuple[str, ...] = ()
     left_out: tuple[ExtraField, ...] = ()
@@ -112,6 +130,12 @@ class Rendering:
     def n_kept(self) -> int:
         """The number of tokens kept."""
         return min(len(self.ids), self.max_tokens)
+
+    @property
+    def labels(self) -> list[int]:
+        """The kept ids, -100 where a token is not in the loss; not shifted."""
+        kept = zip(self.ids[: self.n_kept], self.mask, strict=False)
+        return [token_id if learned else LABEL_OF_MASKED for token_id, learned in kept]
 
     @cached_property
     def n_learned(self) -> int:
@@ -222,6 +246,10 @@ def render_spans(
     template: str,
     max_tokens: int,
     *,
+    specials: str = CONTENT_AS_TEXT,
+    pieces: Sequence[TextPiece] = (),
+    makes_up_ids: bool = False,
+    generation: Sequence[tuple[int, int]] | None = None,
     mask_source: str = TEMPLATE_MASK,
     notes: tuple[str, ...] = (),
     left_out: Sequence[ExtraField] = (),
@@ -233,9 +261,16 @@ def render_spans(
     Args:
         tokenizer: The tokenizer.
         spans: The spans.
-        special_tokens: The template's special tokens; those the tokenizer lacks get made-up ids.
+        special_tokens: The special tokens that the template may write.
         template: The template's name.
         max_tokens: The number of tokens to keep.
+        specials: A key of `SPECIALS`.
+        pieces: With `CONTENT_AS_TEXT`, the pieces to encode on their own; none if each span says
+            whether it is a special token.
+        makes_up_ids: Whether special tokens that the tokenizer lacks get ids after its last;
+            otherwise they are encoded as text.
+        generation: The character ranges that transformers puts in the loss; None if the spans
+            tell.
         mask_source: A key of `MASK_SOURCES`.
         notes: Sentences for the rendering's `notes`.
         left_out: Fields of the conversation that the template omits or changes.
@@ -253,9 +288,11 @@ def render_spans(
         more = ", …" if len(untrained) > _MOST_NAMED else ""
         keys = " or ".join(dict.fromkeys(map(repr, untrained.values())))
         notes = (*notes, f"Not learned because of {keys}: message {numbers}{more}.")
-    virtual = virtual_specials(tokenizer, special_tokens)
-    columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
-    columns.add_all(spans, most_new)
+    virtual = virtual_specials(tokenizer, special_tokens) if makes_up_ids else {}
+    text = "".join([span.text for span in spans])
+    runs = encoding_runs(tokenizer, spans, virtual, specials, pieces)
+    columns = _Columns(tokenizer, {**virtual, **tokenizer.special_tokens})
+    columns.add_all(runs, most_new)
     n_kept = min(len(columns), max_tokens)
     n_cut = len(columns) - n_kept
     if left_out:
@@ -263,21 +300,49 @@ def render_spans(
         verb = leaves_out(mask_source)
         changed = "" if mask_source == TEMPLATE_MASK else " Changed text counts as template text."
         notes = (*notes, f"{template} {verb} a part of the conversation: {keys}.{changed}")
+    mask = columns.mask()
+    if generation is not None and specials == TRANSFORMERS:
+        mask = _transformers_mask(tokenizer, text, columns, generation)
+    lacking = set(special_tokens) - tokenizer.special_tokens.keys() - virtual.keys()
+    encoder = encoder_of(tokenizer)
+    missing = {name: len(encoder.encode(name)) for name in special_tokens
+               if name in lacking and name in text}  # fmt: skip
     return Rendering(
         tokenizer,
         template,
+        text,
         columns.ids,
-        bytes(columns.mask()[:n_kept]) + bytes(n_cut),
+        bytes(mask[:n_kept]) + bytes(n_cut),
         columns.bytes_of(lambda span: span.reason)[:n_kept] + bytes([Reason.TRUNCATED]) * n_cut,
         columns.bytes_of(lambda span: span.structure),
         tuple(columns.runs),
         max_tokens,
+        specials,
         virtual,
+        missing,
         mask_source,
         notes,
         tuple(left_out),
         untrained,
     )
+
+
+def _transformers_mask(
+    tokenizer: Tokenizer, text: str, columns: _Columns, generation: Sequence[tuple[int, int]]
+) -> bytearray:
+    """Return 1 for each token whose characters overlap a range, and 0 for each other.
+
+    Source: `apply_chat_template` in transformers `tokenization_utils_base.py`.
+    """
+    mask = bytearray(len(columns))
+    number = 0
+    for token, (start, end) in enumerate(tokenizer.char_offsets(text, columns.ids)):
+        while number < len(generation) and start >= generation[number][1]:
+            number += 1
+        if number == len(generation):
+            break
+        mask[token] = end > generation[number][0]
+    return mask
 
 
 def leaves_out(mask_source: str) -> str:
@@ -294,19 +359,90 @@ def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dic
     return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
 
 
-def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
-    """Group the spans that are encoded together: a special token alone, or neighboring text."""
-    runs: list[list[TemplateSpan]] = []
+class EncodingRun(NamedTuple):
+    """Neighboring spans that are encoded together.
+
+    Attributes:
+        spans: The spans.
+        is_special: Whether they are one special token.
+        is_parsed: Whether the tokenizer recognizes special tokens in their text. Only a tokenizer
+            in another process does; for others, they are runs of their own.
+        continues: Whether text precedes that is encoded on its own.
+    """
+
+    spans: list[TemplateSpan]
+    is_special: bool = False
+    is_parsed: bool = False
+    continues: bool = False
+
+
+def encoding_runs(
+    tokenizer: Tokenizer,
+    spans: Sequence[TemplateSpan],
+    virtual: Mapping[str, int],
+    specials: str,
+    pieces: Sequence[TextPiece] = (),
+) -> list[EncodingRun]:
+    """Group spans that are encoded together; see `render_spans`."""
+    if specials == CONTENT_AS_TEXT and not pieces:
+        return _runs_as_declared(spans, {**virtual, **tokenizer.special_tokens})
+    n_chars = sum([len(span.text) for span in spans])
+    runs: list[EncodingRun] = []
+    rest = _SpanReader(spans)
+    for start, end, as_text in pieces or [TextPiece(0, n_chars, False)]:
+        continues = start > 0
+        if as_text or tokenizer.remote:
+            runs.append(EncodingRun(rest.take(end - start), False, not as_text, continues))
+            continue
+        taken = rest.take(end - start)
+        text = "".join([span.text for span in taken])
+        parts = _SpanReader(taken)
+        for part, is_special in segments(text, tokenizer.specials.search(True)):
+            run = parts.take(len(part))
+            if is_special:
+                learned = any(span.learned for span in run)
+                run = [run[0]._replace(text=part, special=True, learned=learned)]
+            runs.append(EncodingRun(run, is_special))
+    return runs
+
+
+class _SpanReader:
+    """A reader that cuts spans at given lengths."""
+
+    def __init__(self, spans: Sequence[TemplateSpan]) -> None:
+        self._spans = iter(spans)
+        self._rest: TemplateSpan | None = None
+
+    def take(self, n_chars: int) -> list[TemplateSpan]:
+        """Return the next spans with this many characters; none of them is a special token."""
+        taken: list[TemplateSpan] = []
+        while n_chars > 0:
+            span = self._rest or next(self._spans)
+            self._rest = None
+            if len(span.text) > n_chars:
+                self._rest = span._replace(text=span.text[n_chars:])
+                span = span._replace(text=span.text[:n_chars])
+            if span.text:
+                taken.append(span._replace(special=False))
+            n_chars -= len(span.text)
+        return taken
+
+
+def _runs_as_declared(
+    spans: Iterable[TemplateSpan], special_tokens: Mapping[str, int]
+) -> list[EncodingRun]:
+    """Group neighboring text; each span says whether it is a special token."""
+    runs: list[EncodingRun] = []
     is_open = False
     for span in spans:
-        if span.special:
-            runs.append([span])
+        if span.special and span.text in special_tokens:
+            runs.append(EncodingRun([span], is_special=True))
             is_open = False
         elif span.text:
             if is_open and not span.apart:
-                runs[-1].append(span)
+                runs[-1].spans.append(span)
             else:
-                runs.append([span])
+                runs.append(EncodingRun([span]))
             is_open = not span.apart
     return runs
 
@@ -326,8 +462,8 @@ class _Columns:
         runs: The origins of the tokens.
     """
 
-    def __init__(self, encoder: CachingEncoder, special_ids: Mapping[str, int]) -> None:
-        self._encoder = encoder
+    def __init__(self, tokenizer: Tokenizer, special_ids: Mapping[str, int]) -> None:
+        self._tokenizer = tokenizer
         self._special_ids = special_ids
         self.ids = array("I")
         self.runs: list[TokenRun] = []
@@ -339,32 +475,35 @@ class _Columns:
     def __len__(self) -> int:
         return self.runs[-1].last if self.runs else 0
 
-    def add_all(self, spans: Sequence[TemplateSpan], most_new: int | None) -> None:
-        """Add spans; raise `MuchIsNewError` if more than `most_new` characters are not cached."""
-        parts = [part for run in runs_of(spans) for part in self._parts(run)]
+    def add_all(self, runs: Sequence[EncodingRun], most_new: int | None) -> None:
+        """Add runs; raise `MuchIsNewError` if more than `most_new` characters are not cached."""
+        parts = [(run, *part) for run in runs for part in self._parts(run)]
         if most_new is not None:
-            plain_texts = (text for ((span, _), *_), text in parts if not span.special)
-            if sum(len(text) for text in plain_texts if not self._encoder.knows(text)) > most_new:
+            new = (text for run, _, text in parts if not self._encoder(run).knows(text))
+            if sum(map(len, new)) > most_new:
                 raise MuchIsNewError
-        for number, (span_texts, text) in enumerate(parts):
+        for number, (run, span_texts, text) in enumerate(parts):
             if number % _TOGETHER == 0:
                 raise_if_stopped()
                 some = parts[number : number + _TOGETHER]
-                self._encoder.learn(text for ((span, _), *_), text in some if not span.special)
-            span = span_texts[0][0]
-            if span.special:
+                plain = encoder_of(self._tokenizer)
+                plain.learn(text for run, _, text in some if not run.is_special)
+            if run.is_special:
                 self.ids.append(self._special_ids[text])
-                self._note(span, 1, bytetext.n_bytes(text))
+                self._note(span_texts[0][0], 1, bytetext.n_bytes(text))
             else:
-                self._add(span_texts, text)
+                self._add(self._encoder(run), span_texts, text)
 
-    def _parts(self, run: list[TemplateSpan]) -> Iterator[tuple[list[_SpanText], str]]:
+    def _encoder(self, run: EncodingRun) -> CachingEncoder:
+        return encoder_of(self._tokenizer, run.is_parsed, run.continues)
+
+    def _parts(self, run: EncodingRun) -> Iterator[tuple[list[_SpanText], str]]:
         """Cut a run's text where the cut does not change the tokens."""
         raise_if_stopped()
-        text = "".join([span.text for span in run])
-        where = run[0].message, run[0].part
-        parts = [text] if run[0].special else self._encoder.parts(text, where)
-        spans = iter(run)
+        text = "".join([span.text for span in run.spans])
+        where = run.spans[0].message, run.spans[0].part
+        parts = [text] if run.is_special else self._encoder(run).parts(text, where)
+        spans = iter(run.spans)
         at = last = 0
         for part in parts:
             span_texts, end = list[_SpanText](), at + len(part)
@@ -377,18 +516,18 @@ class _Columns:
                 at = stop
             yield span_texts, part
 
-    def _add(self, span_texts: list[_SpanText], text: str) -> None:
+    def _add(self, encoder: CachingEncoder, span_texts: list[_SpanText], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
         message = span_texts[0][0].message
         try:
-            ids = self._encoder.encode(text)
+            ids = encoder.encode(text)
         except PatternError as error:
             raise ConversationError(str(error), message if message >= 0 else None) from error
         self.ids.extend(ids)
         if len(span_texts) == 1:
             self._note(span_texts[0][0], len(ids), bytetext.n_bytes(text))
             return
-        ends = self._encoder.ends(text)
+        ends = encoder.ends(text)
         first, n_bytes = 0, 0
         for span, part in span_texts:
             n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(part)
@@ -432,11 +571,13 @@ def rendering_to_json(rendering: Rendering) -> dict[str, object]:
         "tokenizer": rendering.tokenizer.name,
         "template": rendering.template,
         "mask_source": rendering.mask_source,
+        "specials": rendering.specials,
         "max_tokens": rendering.max_tokens,
         "n_tokens": len(rendering),
         "n_kept": kept,
         "n_learned": rendering.n_learned,
         "virtual_specials": dict(rendering.virtual_specials),
+        "missing_specials": dict(rendering.missing_specials),
         "notes": list(rendering.notes),
         "ids": rendering.ids[:kept].tolist(),
         "mask": list(rendering.mask[:kept]),

@@ -2,7 +2,8 @@
 
 The environment is that of Hugging Face transformers (`utils/chat_template_utils.py`): an immutable
 sandbox, `trim_blocks` and `lstrip_blocks`, `{% generation %}`, loop controls, `tojson`,
-`raise_exception` and `strftime_now`. The parent process limits time and memory.
+`raise_exception`, `strftime_now`, and a `namespace` without private attributes. The parent process
+limits time and memory.
 
 To locate the messages' contents and reasoning in the output, the template is rendered twice: as it
 is, and with private marks around these texts. If removing the marks from the second output gives
@@ -21,12 +22,14 @@ from typing import Any, NamedTuple
 
 import jinja2
 import jinja2.ext
+import jinja2.meta
 import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
+from tokviz.chat.spans import TextPiece
 
 MAX_OUTPUT_CHARS = 10_000_000
 """The most characters that a template may write."""
@@ -72,18 +75,37 @@ class Sandbox:
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _raise_exception
         environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+        environment.globals["dict"] = _Dict()
+        environment.globals["namespace"] = _Namespace
         generation = environment.extensions[_Generation.identifier]
         assert isinstance(generation, _Generation)
         self._generation = generation
+        self._control: _ControlMarks | None = None
+        self._environment, self._source = environment, source
         self._template = _guarded(lambda: _compile(environment, source))
 
-    def render_marked(self, messages: list[Json], variables: Mapping[str, Any]) -> MarkedText:
+    def render_marked(
+        self,
+        messages: list[Json],
+        variables: Mapping[str, Any],
+        control_tokens: Sequence[str] | None = None,
+    ) -> MarkedText:
         """Render messages and locate their contents in the output.
+
+        Args:
+            messages: The messages.
+            variables: The template's other variables.
+            control_tokens: Tokens to treat as text where the messages and variables contain them;
+                None to leave them alone.
 
         Raises:
             TemplateFailure: If the template fails or its output is too long.
         """
+        messages = [_with_reasoning(message) for message in messages]
+        self._control = None if control_tokens is None else _ControlMarks(control_tokens)
         text = self._render(messages, variables)
+        pieces = [] if self._control is None else list(self._control.pieces)
+        counted = list(self._generation.counted)
         given = [item for item in _texts_of(messages) if item.text.strip()]
         group = next((group for group in _MARK_GROUPS if set(group).isdisjoint(text)), None)
         generation: list[tuple[int, int]] = []
@@ -108,8 +130,26 @@ class Sandbox:
             ],
             [*_lost(text, given, found), *_lost_calls(text, messages, turns)],
             generation if self._generation.seen else None,
+            counted,
             turns,
+            pieces,
         )
+
+    def variables(self) -> list[Json]:
+        """List the variables that the template reads, except the messages, in order of use.
+
+        Each has the fields of `tokviz.chat.variables.TemplateVariable`.
+        """
+        tree = self._environment.parse(self._source)
+        names = jinja2.meta.find_undeclared_variables(tree) - self._environment.globals.keys()
+        found = {name: _Usage() for name in names - {"messages"}}
+        first_use: dict[str, int] = {}
+        for node in tree.find_all(jinja2.nodes.Node):
+            if isinstance(node, jinja2.nodes.Name) and node.name in found:
+                first_use.setdefault(node.name, len(first_use))
+            _note_usage(node, found)
+        ordered = sorted(found, key=lambda name: first_use.get(name, len(found)))
+        return [found[name].described(name) for name in ordered]
 
     def _find(
         self,
@@ -170,9 +210,13 @@ class Sandbox:
         self, messages: list[Json], variables: Mapping[str, Any], marks: _Marks | None = None
     ) -> str:
         given = {"add_generation_prompt": False, **variables, "messages": messages}
-        self._generation.marks = marks
-        rendered: str = _guarded(lambda: _joined(self._template.generate(given)))
-        return rendered
+        if self._control is not None:
+            own = {name: value for name, value in given.items() if not name.endswith("_token")}
+            given |= self._control.mark(own)
+        self._generation.begin(marks)
+        chunks = self._generation.chunks
+        rendered: str = _guarded(lambda: _joined(self._template.generate(given), chunks))
+        return rendered if self._control is None else self._control.remove(rendered)
 
     def _read_marks(
         self, text: str, messages: list[Json], variables: Mapping[str, Any], marks: _Marks
@@ -287,6 +331,12 @@ class _Marks:
 class _Generation(jinja2.ext.Extension):
     """The block `{% generation %}…{% endgeneration %}`: text that the assistant writes.
 
+    Attributes:
+        seen: Whether the template has such a block.
+        chunks: The output so far.
+        counted: The ranges that transformers takes for the blocks. It counts the output so far,
+            which is wrong where Jinja collects output first, as in `{% set %}` and macros.
+
     Source: `AssistantTracker` in transformers.
     """
 
@@ -295,7 +345,13 @@ class _Generation(jinja2.ext.Extension):
     def __init__(self, environment: jinja2.Environment) -> None:
         super().__init__(environment)
         self.seen = False
-        self.marks: _Marks | None = None
+        self.begin(None)
+
+    def begin(self, marks: _Marks | None) -> None:
+        """Start a rendering, with marks around the blocks if given."""
+        self._marks = marks
+        self.chunks: list[str] = []
+        self.counted: list[tuple[int, int]] = []
 
     def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
         line = next(parser.stream).lineno
@@ -306,10 +362,61 @@ class _Generation(jinja2.ext.Extension):
 
     def _surround(self, caller: Callable[[], str]) -> str:
         written = caller()
-        marks = self.marks
+        marks = self._marks
         if marks is None:
+            start = sum(map(len, self.chunks))
+            self.counted.append((start, start + len(written)))
             return written
         return f"{marks.generation}{written}{marks.generation_end}"
+
+
+class _Usage:
+    """The way in which a template uses a variable, as far as its syntax tells."""
+
+    def __init__(self) -> None:
+        self.kind = ""
+        self.default: Any = None
+        self.choices: list[Any] = []
+
+    def described(self, name: str) -> Json:
+        kind = "text" if name.endswith("_token") else self.kind
+        return {"name": name, "kind": kind, "default": self.default, "choices": self.choices}
+
+
+def _note_usage(node: jinja2.nodes.Node, found: Mapping[str, _Usage]) -> None:
+    """Note what one node tells about the variables in it."""
+
+    def usage(value: object) -> _Usage:
+        is_found = isinstance(value, jinja2.nodes.Name) and value.name in found
+        return found[value.name] if is_found else _Usage()  # type: ignore[attr-defined]
+
+    match node:
+        case jinja2.nodes.Assign(target=target, node=jinja2.nodes.Const(value=value)):
+            usage(target).default = value
+        case jinja2.nodes.Filter(name="default" | "d", args=[jinja2.nodes.Const(value=value), *_]):
+            usage(node.node).default = value
+        case jinja2.nodes.For():
+            usage(node.iter).kind = "list"
+        case jinja2.nodes.Filter(name="tojson"):
+            usage(node.node).kind = usage(node.node).kind or "list"
+        case jinja2.nodes.Test(name="true" | "false" | "boolean"):
+            usage(node.node).kind = "boolean"
+        case jinja2.nodes.If(test=test) | jinja2.nodes.CondExpr(test=test):
+            usage(test).kind = usage(test).kind or "boolean"
+        case jinja2.nodes.Not() | jinja2.nodes.And() | jinja2.nodes.Or():
+            for part in node.iter_child_nodes():
+                usage(part).kind = usage(part).kind or "boolean"
+        case jinja2.nodes.Compare(expr=expr, ops=[jinja2.nodes.Operand(expr=value)]):
+            values = (
+                value.items
+                if isinstance(value, jinja2.nodes.List | jinja2.nodes.Tuple)
+                else [value]
+            )
+            constants = [item.value for item in values if isinstance(item, jinja2.nodes.Const)]
+            noted = usage(expr)
+            noted.choices += [item for item in constants if item not in noted.choices]
+            if constants:
+                noted.kind = "boolean" if isinstance(constants[0], bool) else "text"
 
 
 def _compile(environment: jinja2.Environment, source: str) -> jinja2.Template:
@@ -317,8 +424,7 @@ def _compile(environment: jinja2.Environment, source: str) -> jinja2.Template:
     return environment.template_class.from_code(environment, code, environment.globals)
 
 
-def _joined(chunks: Any) -> str:
-    parts: list[str] = []
+def _joined(chunks: Any, parts: list[str]) -> str:
     n_chars = 0
     for chunk in chunks:
         parts.append(chunk)
@@ -370,6 +476,93 @@ def _to_json(
         separators=separators,
         sort_keys=sort_keys,
     )
+
+
+class _Dict:
+    """Jinja's `dict` without access to the class. Source: `TemplateDict` in transformers."""
+
+    def __call__(self, *items: Any, **named: Any) -> dict[Any, Any]:
+        return dict(*items, **named)
+
+    def fromkeys(self, *arguments: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*arguments)
+
+
+class _Namespace(jinja2.utils.Namespace):
+    """Jinja's `namespace` without private attributes, as `TemplateNamespace` in transformers."""
+
+    def __init__(*arguments: Any, **named: Any) -> None:
+        self, *items = arguments
+        attributes = dict(*items, **named)
+        for name in attributes:
+            _Namespace._check(name)
+        jinja2.utils.Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _Namespace._check(name)
+        super().__setitem__(name, value)
+
+    @staticmethod
+    def _check(name: object) -> None:
+        if isinstance(name, str) and name.startswith("_"):
+            raise jinja2.exceptions.SecurityError(
+                f"a namespace cannot have the attribute {name!r}, which starts with an underscore"
+            )
+
+
+def _with_reasoning(message: Json) -> Json:
+    """Return a message with its reasoning under every key that templates read.
+
+    Source: `_alias_reasoning_fields` in transformers 5.24.
+    """
+    texts = (message[key] for key in _REASONING if message.get(key) is not None)
+    reasoning = next(texts, None)
+    if reasoning is None:
+        return message
+    return {"thinking": reasoning, **message, "reasoning_content": reasoning}
+
+
+_REASONING = ("reasoning_content", "thinking", "reasoning")
+
+
+class _ControlMarks:
+    """Private characters around control tokens in messages, so that they are encoded as text.
+
+    Source: `mark_control_tokens` and `encode_marked_chat` in transformers.
+
+    Attributes:
+        pieces: The pieces of the last output; together they are the output without marks.
+    """
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        longest_first = sorted(filter(None, tokens), key=len, reverse=True)
+        self._tokens = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+        start, end = _CONTROL_MARKS
+        self._marked = re.compile(f"{start}({self._tokens.pattern}){end}|[{start}{end}]")
+        self.pieces: list[TextPiece] = []
+
+    def mark(self, value: Any) -> Any:
+        """Put marks around the control tokens in a JSON value, except in its keys."""
+        if isinstance(value, str):
+            start, end = _CONTROL_MARKS
+            return self._tokens.sub(
+                f"{start}\\g<0>{end}", value.replace(start, "").replace(end, "")
+            )
+        if isinstance(value, dict):
+            return {key: self.mark(item) for key, item in value.items()}
+        return [self.mark(item) for item in value] if isinstance(value, list) else value
+
+    def remove(self, output: str) -> str:
+        """Return an output without marks, and note its pieces."""
+        self.pieces, at, texts = [], 0, self._marked.split(output)
+        for number, text in enumerate(texts):
+            if text:
+                self.pieces.append(TextPiece(at, at + len(text), number % 2 == 1))
+                at += len(text)
+        return "".join(filter(None, texts))
+
+
+_CONTROL_MARKS = "\U000f0000", "\U000f0001"
 
 
 class _Given(NamedTuple):

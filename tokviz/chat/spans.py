@@ -40,6 +40,17 @@ REASON_NAMES = {
 """Short names of the reasons."""
 
 
+TRANSFORMERS = "transformers"
+CONTENT_AS_TEXT = "content_as_text"
+SPECIALS = {
+    TRANSFORMERS: "Special tokens are recognized everywhere in the text, in contents too, as by "
+    "apply_chat_template of transformers.",
+    CONTENT_AS_TEXT: "Special tokens in contents are encoded as text, as by nanochat and by "
+    "apply_chat_template with sanitize_control_tokens=True.",
+}
+"""The policies for special tokens in the contents of a conversation, each in a sentence."""
+
+
 class TemplateSpan(NamedTuple):
     """A span of a rendered conversation.
 
@@ -63,6 +74,20 @@ class TemplateSpan(NamedTuple):
     message: int = -1
     part: int = -1
     apart: bool = False
+
+
+class TextPiece(NamedTuple):
+    """A range of a rendered text that is encoded on its own.
+
+    Attributes:
+        start: Its first character.
+        end: One past its last.
+        as_text: Whether no special token is recognized in it.
+    """
+
+    start: int
+    end: int
+    as_text: bool
 
 
 def special(text: str, message: int = -1, *, learned: bool = False, part: int = -1) -> TemplateSpan:

@@ -1,35 +1,51 @@
-"""Chat templates from `tokenizer_config.json`, `chat_template.jinja` or `chat_template.json`."""
+"""Chat templates by name, from a tokenizer's own files, or from any file or folder of a model."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from tokviz.chat.jinja_template import JinjaTemplate
-from tokviz.chat.templates import TEMPLATES, ChatTemplate, get_template
+from tokviz.chat.model_files import (
+    DEFAULT,
+    MORE_TEMPLATES,
+    TOOL_USE,
+    WANTED,
+    ModelFiles,
+    model_files_of,
+    read_jinja,
+    read_model_files,
+    templates_in,
+)
+from tokviz.chat.templates import TEMPLATES, ChatTemplate, UnknownTemplateError, get_template
 from tokviz.errors import InputFileError
-from tokviz.storage.files import read_file
 from tokviz.storage.json_file import read_json
+from tokviz.tokenizer.tokenizer import Tokenizer
 
-MAX_TEMPLATE_BYTES = 20_000_000
-"""The largest file to read for a template; a tokenizer_config.json may list many tokens."""
-
-CONFIG = "tokenizer_config.json"
-_IN_A_FOLDER = ("chat_template.jinja", CONFIG, "chat_template.json")
-_WANTED = "choose a chat_template.jinja, or a tokenizer_config.json with a chat_template"
-_DEFAULT = "default"
 _ENDINGS = (".json", ".jinja", ".jinja2")
-_JINJA = ("{{", "{%")
+_FALLBACK = "nanochat"
 
 
-def load_template(name: str) -> ChatTemplate | JinjaTemplate:
-    """Find a template: a built-in one by its name, or a file or folder by its path.
+def load_template(
+    name: str | None, tokenizer: Tokenizer | None = None
+) -> ChatTemplate | JinjaTemplate:
+    """Find a template.
+
+    Args:
+        name: A built-in name; the name of one of the tokenizer's own templates, such as
+            "tool_use"; or the path of a file or folder. None for the tokenizer's default template,
+            or nanochat's if it has none.
+        tokenizer: The tokenizer.
 
     Raises:
-        UnknownTemplateError: If it is neither.
+        UnknownTemplateError: If there is none.
         InputFileError: If the file cannot be read or holds no template.
     """
+    own = None if tokenizer is None else own_template(tokenizer, name or "")
+    if own is not None:
+        return own
+    if not name:
+        return TEMPLATES[_FALLBACK]
     if name.strip().lower() in TEMPLATES or not is_path(name):
         return get_template(name)
     return read_template(Path(os.path.expanduser(name)))
@@ -41,6 +57,19 @@ def is_path(name: str) -> bool:
     return looks_so or os.sep in name or os.path.exists(name)
 
 
+def own_template(tokenizer: Tokenizer, name: str = "") -> JinjaTemplate | None:
+    """Return a template of the tokenizer's own files by name; "" for the default.
+
+    Raises:
+        InputFileError: If one of the files is damaged.
+        UnknownTemplateError: If there are several, none is the default, and no name is given.
+    """
+    files = model_files_of(tokenizer)
+    if files is None or not files.templates or (name and name not in files.templates):
+        return None
+    return _from_files(Path(tokenizer.folder), files, name)
+
+
 def read_template(path: Path) -> JinjaTemplate:
     """Read a template from a file, or from a model's folder.
 
@@ -48,66 +77,46 @@ def read_template(path: Path) -> JinjaTemplate:
 
     Raises:
         InputFileError: If it cannot be read or holds no template.
+        UnknownTemplateError: If there are several, and none is the default.
     """
     if os.path.isdir(path):
-        found = next((path / name for name in _IN_A_FOLDER if os.path.isfile(path / name)), None)
-        if found is None:
-            names = ", ".join(_IN_A_FOLDER)
+        files = read_model_files(path)
+        if not files.templates:
+            names = "chat_template.jinja, tokenizer_config.json, chat_template.json"
             raise InputFileError(path, f"this folder holds no chat template; it would be {names}")
-        path = found
+        return _from_files(path, files)
+    folder = path.parent.parent if path.parent.name == MORE_TEMPLATES else path.parent
     if path.suffix == ".json":
-        config = _config(path)
-        source = _template_of(path, config)
+        config = read_json(path)
+        if not isinstance(config, dict):
+            raise InputFileError(path, f"does not hold an object with 'chat_template'; {WANTED}")
+        files = read_model_files(folder)
+        templates = templates_in(config)
+        if not templates:
+            hint = f"there is {files.file_name} beside it" if files.file_name else WANTED
+            raise InputFileError(path, f"has no text under the key 'chat_template'; {hint}")
     else:
-        try:
-            source = read_file(path, limit=MAX_TEMPLATE_BYTES).decode()
-        except UnicodeDecodeError as error:
-            reason = f"is not a text in UTF-8 (byte {error.start:,})"
-            raise InputFileError(path, f"{reason}; {_WANTED}") from None
-        if not any(mark in source for mark in _JINJA):
-            raise InputFileError(path, f"is not a Jinja template: it has no {{{{ or {{%; {_WANTED}")
-        beside = path.parent / CONFIG
-        config = _config(beside) if os.path.isfile(beside) else {}
-    variables, special_tokens = _special_tokens(config)
+        templates = {DEFAULT: read_jinja(path)}
+        files = read_model_files(folder)
+    return _from_files(folder, files._replace(templates=templates, file_name=path.name))
+
+
+def _from_files(folder: Path, files: ModelFiles, name: str = "") -> JinjaTemplate:
+    templates = files.templates
+    chosen = name or DEFAULT
+    if not name and len(templates) == 1:
+        (chosen,) = templates
+    if chosen not in templates:
+        raise UnknownTemplateError(
+            f"{folder} has several chat templates and none is the default: choose one of "
+            f"{', '.join(templates)}"
+        )
+    title = f"{folder.name or '.'}/{files.file_name}"
     return JinjaTemplate(
-        path.name,
-        source,
-        title=f"{path.parent.name or '.'}/{path.name}",
-        variables=variables,
-        special_tokens=special_tokens,
+        name or files.file_name,
+        templates[chosen],
+        "" if name else templates.get(TOOL_USE, ""),
+        title=f"{title}, {name}" if name else title,
+        variables=files.variables,
+        special_tokens=files.special_tokens,
     )
-
-
-def _config(path: Path) -> dict[str, Any]:
-    config = read_json(path, limit=MAX_TEMPLATE_BYTES)
-    if not isinstance(config, dict):
-        raise InputFileError(path, f"does not hold an object with 'chat_template'; {_WANTED}")
-    return config
-
-
-def _template_of(path: Path, config: dict[str, Any]) -> str:
-    template = config.get("chat_template")
-    if isinstance(template, list):
-        named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
-        template = named.get(_DEFAULT) or next(iter(named.values()), None)
-    if not isinstance(template, str):
-        beside = [name for name in _IN_A_FOLDER if os.path.isfile(path.parent / name)]
-        others = [name for name in beside if name != path.name]
-        hint = f"there is {others[0]} beside it" if others else _WANTED
-        raise InputFileError(path, f"has no text under the key 'chat_template'; {hint}")
-    return template
-
-
-def _special_tokens(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the template's variables (`bos_token` …) and all special tokens, ordered by id."""
-    variables = {}
-    for key, value in config.items():
-        text = value.get("content") if isinstance(value, dict) else value
-        if key.endswith("_token") and isinstance(text, str):
-            variables[key] = text
-    added = config.get("added_tokens_decoder")
-    specials: dict[str, int] = {}
-    for token_id, token in added.items() if isinstance(added, dict) else ():
-        if isinstance(token, dict) and token.get("special") and str(token_id).isdigit():
-            specials[str(token.get("content"))] = int(token_id)
-    return variables, tuple(sorted(specials, key=lambda text: specials[text]))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ExtraField
-from tokviz.chat.spans import TemplateSpan
+from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS, TemplateSpan
 from tokviz.errors import TokvizError
 
 
@@ -26,10 +26,13 @@ class ChatTemplate:
         title: The models known for it.
         help: A description in a sentence.
         source: The file or page that defines it.
-        special_tokens: The special tokens it needs, in the order of made-up ids if a tokenizer
-            lacks them.
+        special_tokens: The special tokens it needs.
         write: Returns the spans of a conversation, or raises `ConversationError`.
         writes: Returns whether it writes a field outside the contents.
+        specials: The policy for special tokens in contents, a key of
+            `tokviz.chat.spans.SPECIALS`, that its source has.
+        makes_up_ids: Whether special tokens that a tokenizer lacks get ids after its last, as in
+            nanochat's contract; otherwise they are encoded as text.
     """
 
     name: str
@@ -39,6 +42,8 @@ class ChatTemplate:
     special_tokens: tuple[str, ...]
     write: Callable[[Conversation], list[TemplateSpan]]
     writes: Callable[[ExtraField], bool] = lambda aside: False
+    specials: str = CONTENT_AS_TEXT
+    makes_up_ids: bool = False
 
     is_remote: ClassVar[bool] = False
     """Whether rendering waits for a child process."""
@@ -62,6 +67,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             "karpathy/nanochat nanochat/tokenizer.py",
             nanochat.SPECIAL_TOKENS,
             nanochat.write,
+            makes_up_ids=True,
         ),
         ChatTemplate(
             "chatml",
@@ -70,6 +76,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             "openai/openai-python chatml.md; transformers, Templates for chat models",
             (turns.IM_START, turns.IM_END),
             turns.write_chatml,
+            specials=TRANSFORMERS,
         ),
         ChatTemplate(
             "llama3",
@@ -88,6 +95,7 @@ TEMPLATES: dict[str, ChatTemplate] = {
             (turns.IM_START, turns.IM_END),
             turns.write_qwen,
             lambda aside: aside.key == "tools",
+            specials=TRANSFORMERS,
         ),
         ChatTemplate(
             "gpt-oss",

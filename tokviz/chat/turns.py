@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.messages import ConversationError, Message
+from tokviz.chat.messages import ConversationError, Json, Message
 from tokviz.chat.spans import Reason, TemplateSpan, content, header, special, turn_end
 
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
@@ -115,14 +115,12 @@ def _qwen_system(conversation: Conversation) -> list[TemplateSpan]:
     index = 0 if own else -1
     spans = [special(IM_START, index), header("system\n", index)]
     spans += _texts(first, 0, "qwen") if own else [header(QWEN_SYSTEM)]
-    if tools := conversation.extra.get("tools"):
+    if tools := conversation.objects("tools"):
         spans.append(header(_qwen_tools(tools), index))
     return [*spans, special(IM_END, index), header("\n", index)]
 
 
-def _qwen_tools(tools: Any) -> str:
-    if not isinstance(tools, list):
-        raise ConversationError("must be a list", key="tools")
+def _qwen_tools(tools: list[Json]) -> str:
     listed = "".join(f"\n{_to_json(tool)}" for tool in tools)
     return (
         "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"

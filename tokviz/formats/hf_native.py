@@ -18,7 +18,6 @@ from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
 from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.encoding.specials import PostProcessor
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -242,7 +241,7 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
 def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:
     """Yield notes on features of the file that tokviz ignores or handles differently."""
     post = read_post_processor(content)
-    if post != PostProcessor():
+    if post.problem or post.json:
         adds = f"its post-processor adds {len(post.before)} tokens before a text, {len(post.after)}"
         message = post.problem or f"{adds} after it: tokviz does so only with add_special_tokens"
         yield FileFinding("note", "post-processor", "post_processor", message)

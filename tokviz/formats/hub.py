@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ _CANDIDATES: tuple[tuple[str, ...], ...] = (
     ("original/tokenizer.model",),
 )
 """The files that can hold a tokenizer, best first; those of one entry are needed together."""
+
+_BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+"""Files of a model with its chat template and its special tokens; any may be missing."""
 
 _NO_ADDRESS = "is not an address on the Hub: write hf:org/name[@revision]"
 _OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
@@ -78,11 +81,15 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
     with _silence():
         for names in _CANDIDATES:
             try:
-                return [_file(repository, name, revision) for name in names]
+                found = [_file(repository, name, revision) for name in names]
+                for name in _BESIDE:
+                    with suppress(errors.EntryNotFoundError):
+                        _file(repository, name, revision)
             except errors.EntryNotFoundError:
                 continue
             except Exception as error:
                 raise InputFileError(address, _reason(errors, error)) from None
+            return found
     raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
 
 

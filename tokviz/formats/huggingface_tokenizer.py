@@ -131,6 +131,11 @@ class HuggingFaceTokenizer(Tokenizer):
         encoding = self._library.encode(text, self._named(parse_specials))
         return encoding.ids, self._borders(text, encoding)
 
+    def char_offsets(self, text: str, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield the library's offsets of each token."""
+        encoding = self._library.encode(text)
+        yield from zip(encoding.starts, encoding.ends, strict=True)
+
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> list[tuple[int, int]]:

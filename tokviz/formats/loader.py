@@ -71,13 +71,15 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
     # Imported here because a built-in tokenizer does not need it.
     from tokviz.formats.recognize import find
 
-    made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
-    if isinstance(made, Tokenizer):
-        return made
-    # Rarely needed, and it imports the library's process code.
-    from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
+    found = find(os.path.expanduser(path))
+    made = read(found, split_pattern, os.fspath(path))
+    if not isinstance(made, Tokenizer):
+        # Rarely needed, and it imports the library's process code.
+        from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 
-    return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+        made = HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+    made.folder = os.path.abspath(found.path if found.kind == "run" else found.path.parent)
+    return made
 
 
 def _read_here(

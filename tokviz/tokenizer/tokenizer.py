@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -72,6 +73,8 @@ class Tokenizer:
         special_tokens: Special token text → id.
         specials: The same tokens with their flags from the file, and the search for them in a text.
         source: A description of its origin: the kind of file, and any guesses.
+        folder: The folder of its file, with the files that belong to it, such as
+            `tokenizer_config.json`; "" if it has none.
         lossy: Whether text may be normalized before it is encoded, so that decoding may return
             different text.
         pattern_doubt: A warning that the split pattern is a guess, if the file does not name it.
@@ -81,6 +84,7 @@ class Tokenizer:
     """
 
     source: str = "made in memory"
+    folder: str = ""
     lossy: bool = False
     pattern_doubt: str = ""
     load_report: Report | None = None
@@ -314,10 +318,10 @@ class Tokenizer:
         Raises:
             SpecialTokenError: If tokviz cannot add the tokens of the post-processor.
         """
-        before, after, problem, _ = self.post_processor
-        if problem:
-            raise SpecialTokenError(f"{self.name}: {problem}: leave out add_special_tokens")
-        return before, after
+        post = self.post_processor
+        if post.problem:
+            raise SpecialTokenError(f"{self.name}: {post.problem}: leave out add_special_tokens")
+        return post.before, post.after
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode any bytes, even invalid UTF-8; `decode_bytes` returns exactly these bytes.
@@ -353,6 +357,32 @@ class Tokenizer:
         return array("I", tokenization.ids), array(
             "I", [0, *tokenization.byte_spans[:, 1].tolist()]
         )
+
+    def char_offsets(self, text: str, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each token in characters, as Hugging Face's library does.
+
+        A token with a part of a character has the offsets of the whole character.
+
+        Args:
+            text: Byte text.
+            ids: Its token ids.
+        """
+        if self.changes(text):
+            ends = self.tokenize_byte_text(text).byte_spans[:, 1].tolist()
+        else:
+            ends = [*accumulate(len(self.token_bytes(token_id)) for token_id in ids)]
+        data, trims = bytetext.to_bytes(text), self.post_processor.trims_offsets
+        sizes = accumulate((bytetext.n_bytes(char) for char in text), initial=0)
+        starts_of_chars = range(len(text) + 1) if text.isascii() else [*sizes]
+        start = 0
+        for end in ends:
+            first, last = start, end
+            if trims:
+                token = data[start:end]
+                first = end - len(token.lstrip(b" "))
+                last = max(first, start + len(token.rstrip(b" ")))
+            yield bisect_right(starts_of_chars, first) - 1, bisect_left(starts_of_chars, last)
+            start = end
 
     def changes(self, text: str) -> bool:
         """Return whether normalization changes byte text; unknown and False if `remote`."""

@@ -2,10 +2,12 @@
 
 The child keeps the compiled template. Requests:
 
-- `{"do": "template", "source": text, "variables": {…}}`: set the template.
-- `{"do": "render", "messages": […], "variables": {…}}`: render messages with it. The answer has
-  the fields of `tokviz.chat.jinja_spans.MarkedText`, or is `{"failed": reason, "line": n,
-  "message": n}`.
+- `{"do": "template", "source": text}`: set the template.
+- `{"do": "render", "messages": […], "variables": {…}, "control_tokens": […]}`: render messages with
+  it; see `Sandbox.render_marked`. The answer has the fields of
+  `tokviz.chat.jinja_spans.MarkedText`, or is `{"failed": reason, "line": n, "message": n}`.
+- `{"do": "variables"}`: list the variables that it reads; see `Sandbox.variables`. The answer is
+  `{"variables": […]}`.
 
 If a template fails, the job succeeds and its answer contains the reason.
 """
@@ -25,13 +27,14 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     match request["do"]:
         case "template":
             state.clear()
-            state["variables"] = request["variables"]
             try:
                 state["sandbox"] = Sandbox(request["source"])
             except TemplateFailure as failure:
                 state["failure"] = failure
         case "render":
             yield _rendered(request, state)
+        case "variables":
+            yield {"variables": state["sandbox"].variables() if "sandbox" in state else []}
 
 
 def _rendered(request: Body, state: dict[str, Any]) -> Body:
@@ -39,9 +42,9 @@ def _rendered(request: Body, state: dict[str, Any]) -> Body:
     if failure is not None:
         return {"failed": failure.reason, "line": failure.line, "message": None}
     sandbox: Sandbox = state["sandbox"]
-    variables = {**state["variables"], **request["variables"]}
+    messages, variables = request["messages"], request["variables"]
     try:
-        return asdict(sandbox.render_marked(request["messages"], variables))
+        return asdict(sandbox.render_marked(messages, variables, request["control_tokens"]))
     except TemplateFailure as failed:
-        message = sandbox.blame(request["messages"], variables)
+        message = sandbox.blame(messages, variables)
         return {"failed": failed.reason, "line": failed.line, "message": message}

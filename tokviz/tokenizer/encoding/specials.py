@@ -103,12 +103,14 @@ class PostProcessor(NamedTuple):
         after: Ids after the text, such as EOS.
         problem: The reason why tokviz cannot add them; empty if it can.
         json: The entry of the `tokenizer.json`, to save it unchanged; empty for none.
+        trims_offsets: Whether the library's offsets of a token leave out its outer spaces.
     """
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
     problem: str = ""
     json: str = ""
+    trims_offsets: bool = False
 
 
 class SpecialTokens:

@@ -208,10 +208,10 @@ class MaskPanel(Vertical):
             (f" of {rendering.n_kept:,} tokens ({share}). ", ""),
             (sentence, ""),
         ]
-        n_virtual = len(rendering.virtual_specials)
-        if n_virtual:
-            tokens = "special token is" if n_virtual == 1 else "special tokens are"
-            parts.append((f" {n_virtual} {tokens} not in the vocabulary.", ""))
+        n_missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
+        if n_missing:
+            tokens = "special token is" if n_missing == 1 else "special tokens are"
+            parts.append((f" {n_missing} {tokens} not in the vocabulary.", ""))
         if not rendering.n_learned:
             parts += [self._link("See an example", "e", "show_example"), " ·"]
         if masked.conversation is not None:

@@ -42,10 +42,10 @@ def status_items(
             _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")
         )
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
-    virtual = len(rendering.virtual_specials)
-    if virtual:
-        lacking = f"{virtual} special token{'s' * (virtual != 1)} not in the vocabulary"
-        items.append(_note(lacking, f"{virtual} not in the vocabulary"))
+    missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
+    if missing:
+        lacking = f"{missing} special token{'s' * (missing != 1)} not in the vocabulary"
+        items.append(_note(lacking, f"{missing} not in the vocabulary"))
     return items
 
 

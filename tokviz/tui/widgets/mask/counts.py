@@ -168,10 +168,21 @@ def roles_rows(
         notes.append(f"{cut:,} more tokens are truncated after {rendering.max_tokens:,}.")
     if rendering.virtual_specials:
         notes.append(virtual_sentence(rendering))
+    if rendering.missing_specials:
+        notes.append(missing_sentence(rendering))
     notes += rendering.notes
     for note in notes:
         rows += [(), *flow(words_of(safe(note), "dim"), width)]
     return rows
+
+
+def missing_sentence(rendering: Rendering) -> str:
+    """Return a sentence about special tokens that the vocabulary lacks and that become text."""
+    each = [f"{text} ({n})" for text, n in rendering.missing_specials.items()]
+    return (
+        f"{rendering.tokenizer.name} does not have these special tokens of the template, so they "
+        f"are encoded as text, each as several tokens: {', '.join(each)}."
+    )
 
 
 def virtual_sentence(rendering: Rendering) -> str:
