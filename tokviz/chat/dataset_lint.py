@@ -20,11 +20,11 @@ from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import (
     UNREADABLE,
     Finding,
+    control_tokens,
     error_finding,
     in_order,
     lint,
     lint_messages,
-    special_texts,
 )
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
@@ -103,7 +103,7 @@ class DatasetLinter:
         else:
             needed = template.specials_in_use(tokenizer)
             self._policy = specials or TRANSFORMERS
-        self._specials = special_texts(tokenizer.special_tokens, needed)
+        self._control = control_tokens(tokenizer, needed, self._policy)
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
         """Check all rows from a first one on, lazily."""
@@ -181,7 +181,7 @@ class DatasetLinter:
         conversation = row.conversation
         if conversation is None:
             return
-        findings = lint_messages(conversation, self._specials)
+        findings = lint_messages(conversation, self._control)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
         is_uncounted = row.n_tokens is None and bool(row.texts)
@@ -206,7 +206,7 @@ class DatasetLinter:
 
     def _fail(self, row: _Row, conversation: Conversation, error: ConversationError) -> None:
         """Record the reason that a row cannot be rendered."""
-        row.findings = tuple(lint(conversation, None, error, self._specials))
+        row.findings = tuple(lint(conversation, None, error, self._control))
         row.conversation = row.n_tokens = None
 
     # -- Jinja templates

@@ -33,6 +33,7 @@ class MarkedText:
         turns: Text that the assistant writes in messages with tool calls or reasoning: (start, end,
             message).
         pieces: Pieces to encode on their own; none unless control tokens are treated as text.
+        header: The text that starts the assistant's turns; "" if unknown.
     """
 
     text: str
@@ -42,6 +43,16 @@ class MarkedText:
     counted: list[tuple[int, int]]
     turns: list[tuple[int, int, int]]
     pieces: list[TextPiece]
+    header: str
+
+    @property
+    def miscounted(self) -> str | None:
+        """A text within generation marks whose place transformers miscounts, or None."""
+        counted = {(start, end) for start, end in self.counted if start < end}
+        meant = [(start, end) for start, end in self.generation or () if start < end]
+        differs = meant and counted != set(meant)
+        lost = next((it for it in meant if it not in counted), None) if differs else None
+        return None if lost is None else self.text[lost[0] : lost[1]]
 
     def turns_missed(self, conversation: Conversation) -> int:
         """Count the turns beyond `MOST_TURNS`, which are not located.
@@ -68,6 +79,7 @@ class MarkedText:
             [(start, end) for start, end in body["counted"]],
             [(start, end, message) for start, end, message in body["turns"]],
             [TextPiece(*piece) for piece in body["pieces"]],
+            body["header"],
         )
 
 
@@ -94,11 +106,27 @@ def to_spans(
             (start, special_start, message, reason),
             (special_start, special_end, message, Reason.END),
         ]
+    ranges += _after_headers(marked, conversation)
     for (_, end, message, before), (start, _, other, after) in pairwise(marked.contents):
         is_assistant = conversation.messages[message].role == "assistant"
         if message == other and is_assistant and min(before, after) < 0:
             ranges.append((end, start, message, Reason.ASSISTANT_TEXT))
     return list(_cut_and_set(placed_spans, sorted(ranges, key=itemgetter(0)), False))
+
+
+def _after_headers(marked: MarkedText, conversation: Conversation) -> Iterator[LossRange]:
+    """Yield the text between the start of an assistant's turn and its content.
+
+    The model writes it too, such as the channels of gpt-oss and Qwen3's empty `<think>` block.
+    """
+    at, last = 0, -1
+    for start, end, message, _ in marked.contents:
+        is_assistant = conversation.messages[message].role == "assistant"
+        if message != last and is_assistant and marked.header:
+            found = marked.text.rfind(marked.header, at, start)
+            if 0 <= found < start - len(marked.header):
+                yield found + len(marked.header), start, message, Reason.ASSISTANT_TEXT
+        at, last = end, message
 
 
 PlacedSpan = tuple[int, TemplateSpan]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -107,9 +107,7 @@ class JinjaTemplate:
         Raises:
             ChatTemplateError: If the template is wrong, too slow or too large.
         """
-        marked = next(self.marked_all([conversation], tokenizer, specials))
-        if isinstance(marked, ConversationError):
-            raise marked
+        marked = self.marked(conversation, tokenizer, specials)
         return self.rendering(tokenizer, conversation, marked, max_tokens, specials)
 
     def rendering(
@@ -124,7 +122,7 @@ class JinjaTemplate:
         needed = self.specials_in_use(tokenizer)
         spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
         has_marks = marked.generation is not None
-        return render_spans(
+        made = render_spans(
             tokenizer,
             spans,
             needed,
@@ -138,6 +136,7 @@ class JinjaTemplate:
             left_out=list(self._left_out(conversation, marked)),
             untrained={} if has_marks else conversation.untrained(),
         )
+        return replace(made, miscounted=marked.miscounted, generation_header=marked.header)
 
     def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[ExtraField]:
         """List the fields of a conversation that are missing from the rendered text, or changed.
@@ -189,19 +188,38 @@ class JinjaTemplate:
             if text not in known.non_special or (text in self.source and not text.isspace())
         ]
 
+    def marked(
+        self,
+        conversation: Conversation,
+        tokenizer: Tokenizer | None = None,
+        specials: str = TRANSFORMERS,
+    ) -> MarkedText:
+        """Render a conversation in the child, without tokens; see `render`."""
+        result = next(self.marked_all([conversation], tokenizer, specials))
+        if isinstance(result, ConversationError):
+            raise result
+        return result
+
     def marked_all(
         self,
         conversations: Sequence[Conversation],
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | None = None,
         specials: str = TRANSFORMERS,
     ) -> Iterator[MarkedText | ConversationError]:
         """Render conversations in the child; yield the text or the error of each.
+
+        Args:
+            conversations: The conversations.
+            tokenizer: The tokenizer, for its special tokens; None to use those beside the template.
+            specials: A key of `SPECIALS`.
 
         Raises:
             JobDroppedError: If the template is closed.
         """
         variables = self.variables_for(tokenizer)
-        control = self.control_tokens(tokenizer) if specials == CONTENT_AS_TEXT else None
+        control = None
+        if specials == CONTENT_AS_TEXT and tokenizer is not None:
+            control = self.control_tokens(tokenizer)
         requests = [self._request(each, variables, control) for each in conversations]
         answers = self._answers([it for it in requests if not isinstance(it, ConversationError)])
         for request in requests:

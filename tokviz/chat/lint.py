@@ -14,12 +14,20 @@ from typing import NamedTuple
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import ConversationError
-from tokviz.chat.rendering import ROLE_SPANS, Rendering, leaves_out
-from tokviz.chat.spans import Reason
+from tokviz.chat.model_files import model_files_of
+from tokviz.chat.rendering import (
+    GENERATION_MARKS,
+    ROLE_SPANS,
+    TEMPLATE_MASK,
+    Rendering,
+    leaves_out,
+)
+from tokviz.chat.spans import TRANSFORMERS, Reason
 from tokviz.storage.listing import common_beginning
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.specials import pattern_of_specials
 from tokviz.tokenizer.report import SEVERITIES, Severity
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
@@ -53,7 +61,19 @@ class Problem(NamedTuple):
     token_index: int | None = None
 
 
-OfMessages = Callable[[Conversation, frozenset[str]], Iterable[Problem]]
+class ControlTokens(NamedTuple):
+    """The special tokens to look for in contents.
+
+    Attributes:
+        texts: Their texts.
+        policy: A key of `SPECIALS`.
+    """
+
+    texts: frozenset[str] = frozenset()
+    policy: str = TRANSFORMERS
+
+
+OfMessages = Callable[[Conversation, ControlTokens], Iterable[Problem]]
 OfTokens = Callable[[Conversation, Rendering], Iterable[Problem]]
 
 
@@ -65,8 +85,10 @@ class Rule:
         code: Its name, in messages and for `--ignore`.
         title: The problem that it finds, in a few words.
         severity: The severity of its findings.
-        of_messages: Checks the messages, given all special tokens; needs no rendering.
+        of_messages: Checks the messages; needs no rendering.
         of_tokens: Checks the rendering.
+        is_of_template: Whether a dataset has the problem in all rows alike, so that it is reported
+            once.
     """
 
     code: str
@@ -74,6 +96,7 @@ class Rule:
     severity: Severity
     of_messages: OfMessages | None = None
     of_tokens: OfTokens | None = None
+    is_of_template: bool = False
 
     def findings(self, breaches: Iterable[Problem]) -> list[Finding]:
         """Return the problems as findings."""
@@ -84,7 +107,7 @@ def lint(
     conversation: Conversation,
     rendering: Rendering | None,
     error: ConversationError | None = None,
-    specials: frozenset[str] = frozenset(),
+    control: ControlTokens | None = None,
 ) -> list[Finding]:
     """Check a conversation with every rule.
 
@@ -92,16 +115,18 @@ def lint(
         conversation: The conversation.
         rendering: Its tokens; None if it could not be rendered.
         error: The reason, if it could not be rendered.
-        specials: Special tokens to look for in the contents, if it could not be rendered.
+        control: Special tokens to look for in the contents, if it could not be rendered.
 
     Returns:
         The findings, the worst first, then in the order of the messages.
     """
     if rendering is not None:
-        specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    findings = lint_messages(conversation, specials)
+        needed = rendering.virtual_specials.keys() | rendering.missing_specials.keys()
+        control = control_tokens(rendering.tokenizer, needed, rendering.specials)
+    findings = lint_messages(conversation, control or ControlTokens())
     if rendering is not None:
-        findings = [_with_token(finding, conversation, rendering) for finding in findings]
+        if control is not None:
+            findings = [_with_token(it, conversation, rendering, control) for it in findings]
         for rule in RULES.values():
             if rule.of_tokens is not None:
                 findings += rule.findings(rule.of_tokens(conversation, rendering))
@@ -122,12 +147,12 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[Finding]:
-    """Check the rules that need no rendering; `specials` are all special tokens to look for."""
+def lint_messages(conversation: Conversation, control: ControlTokens) -> list[Finding]:
+    """Check the rules that need no rendering."""
     findings: list[Finding] = []
     for rule in RULES.values():
         if rule.of_messages is not None:
-            findings += rule.findings(rule.of_messages(conversation, specials))
+            findings += rule.findings(rule.of_messages(conversation, control))
     return findings
 
 
@@ -136,9 +161,18 @@ def error_finding(code: str, error: ConversationError) -> Finding:
     return Finding(code, RULES[code].severity, str(error), error.message_index)
 
 
-def special_texts(*tables: Iterable[str]) -> frozenset[str]:
-    """Return all special tokens, except white space that a file adds to its vocabulary."""
-    return frozenset(text for table in tables for text in table if not text.isspace())
+def control_tokens(tokenizer: Tokenizer, needed: Iterable[str], policy: str) -> ControlTokens:
+    """Return the special tokens to look for in contents.
+
+    Added tokens that are not flagged as special, such as Qwen3's `<think>`, belong in contents.
+
+    Args:
+        tokenizer: The tokenizer.
+        needed: Further special tokens, of the template.
+        policy: A key of `SPECIALS`.
+    """
+    texts = tokenizer.specials.ids.keys() - tokenizer.specials.non_special
+    return ControlTokens(frozenset(it for it in texts.union(needed) if not it.isspace()), policy)
 
 
 RULES: dict[str, Rule] = {
@@ -158,11 +192,14 @@ def _of_messages(code: str, title: str, severity: Severity) -> Callable[[OfMessa
     return add
 
 
-def _of_tokens(code: str, title: str, severity: Severity) -> Callable[[OfTokens], OfTokens]:
+def _of_tokens(
+    code: str, title: str, severity: Severity, *, is_of_template: bool = False
+) -> Callable[[OfTokens], OfTokens]:
     """Declare a function a rule for renderings."""
 
     def add(find: OfTokens) -> OfTokens:
-        RULES[code] = Rule(code, title, severity, of_tokens=find)
+        rule = Rule(code, title, severity, of_tokens=find, is_of_template=is_of_template)
+        RULES[code] = rule
         return find
 
     return add
@@ -200,28 +237,27 @@ _INPUT = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
 def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.n_learned == 0:
         return  # already reported
-    with_end = set()
-    for token, _, index, _, reason, _ in rendering.runs:
-        if reason is not Reason.END or token >= rendering.n_kept:
-            continue
-        if index in rendering.untrained:
-            with_end.add(index)
-            continue
-        with_end.add(index)
-        if not rendering.mask[token]:
-            yield Problem(
-                f"message {index + 1}: token #{token} ends the assistant's turn and is not "
-                "learned: the model does not learn to stop",
-                index,
-                token,
-            )
+    ends = {run.message: run.first for run in rendering.runs if run.reason is Reason.END}
     for index, (first, last) in enumerate(rendering.message_spans):
         is_assistant = conversation.messages[index].role == "assistant"
-        if is_assistant and index not in with_end and first < last <= rendering.n_kept:
+        if not is_assistant or index in rendering.untrained or not first < last <= rendering.n_kept:
+            continue
+        is_written = any(part.text.strip() for part in conversation.messages[index].parts)
+        if is_written and 1 not in rendering.mask[first:last]:
+            continue  # the mask leaves out the whole turn, such as all but the last
+        end = ends.get(index)
+        if end is None:
             yield Problem(
                 f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
                 index,
                 last - 1,
+            )
+        elif not rendering.mask[end]:
+            yield Problem(
+                f"message {index + 1}: token #{end} ends the assistant's turn and is not learned: "
+                "the model does not learn to stop",
+                index,
+                end,
             )
 
 
@@ -257,7 +293,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pr
 
 
 @_of_messages("roles-out-of-order", "the roles are out of order", "warning")
-def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
+def _roles_out_of_order(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
     before = ""
     for index, message in enumerate(conversation.messages):
         role = message.role
@@ -282,7 +318,7 @@ def _wrong_place(role: str, before: str) -> str | None:
 
 
 @_of_messages("empty-turn", "a message is empty", "warning")
-def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
+def _empty_turns(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
     for index, message in enumerate(conversation.messages):
         if not message.text or message.text.isspace():
             what = "blank" if message.text else "empty"
@@ -292,23 +328,23 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
 
 
 @_of_messages("special-in-content", "special-token text in the content", "warning")
-def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
-    search = _search_of(specials)
+def _special_in_content(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
+    search = _search_of(control.texts)
     for index, message in enumerate(conversation.messages):
-        found = [*dict.fromkeys(text for part in message.parts for text in search(part.text))]
+        texts = [*(part.text for part in message.parts), *message.reasoning]
+        found = [*dict.fromkeys(match for text in texts for match in search(text))]
         if found:
             more = f" and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
             named = f"{', '.join(map(repr, found[:_MOST_NAMED]))}{more}"
-            words = (
-                "a special token's text; tokviz encodes it as plain text, transformers encodes it "
-                "as the special token"
-                if len(found) == 1
-                else "texts of special tokens; tokviz encodes them as plain text, transformers "
-                "encodes them as the special tokens"
-            )
-            role = message.role
+            if control.policy == TRANSFORMERS:
+                becomes = (
+                    "becomes the special token" if len(found) == 1 else "become special tokens"
+                )
+                effect = f"which {becomes}; choose content_as_text to encode it as text"
+            else:
+                effect = "encoded as text here, and by transformers as a special token"
             yield Problem(
-                f"message {index + 1} ({role}): the content holds {named}, {words}", index
+                f"message {index + 1} ({message.role}): the content holds {named}, {effect}", index
             )
 
 
@@ -331,13 +367,14 @@ def _search_of(specials: frozenset[str]) -> Callable[[str], Iterator[str]]:
     return search
 
 
-def _with_token(finding: Finding, conversation: Conversation, rendering: Rendering) -> Finding:
+def _with_token(
+    finding: Finding, conversation: Conversation, rendering: Rendering, control: ControlTokens
+) -> Finding:
     """Find the token at which a special token's text starts in the content."""
     if finding.code != "special-in-content" or finding.message_index is None:
         return finding
     index = finding.message_index
-    specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    found = next(_search_of(specials)(conversation.messages[index].text), None)
+    found = next(_search_of(control.texts)(conversation.messages[index].text), None)
     first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
     tokens = [
         token
@@ -354,7 +391,7 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
 
 
 @_of_messages("not-utf8", "bytes that are not UTF-8", "warning")
-def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
+def _not_utf8(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
     for index, message in enumerate(conversation.messages):
         if bytetext.has_raw_bytes(message.text):
             yield Problem(
@@ -372,7 +409,93 @@ def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Prob
         yield Problem(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
 
 
-@_of_tokens("no-generation-marks", "the template has no generation marks", "note")
+@_of_tokens("missing-special", "a special token is missing", "error", is_of_template=True)
+def _missing_special(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    name = rendering.tokenizer.name
+    for text, n_tokens in rendering.missing_specials.items():
+        yield Problem(f"{text!r} is not a token of {name}: it is split into {n_tokens} tokens")
+
+
+@_of_tokens("bos-missing", "the first token is not BOS", "warning", is_of_template=True)
+def _bos_missing(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    bos = _token_of_config(rendering, "bos_token")
+    if bos and not rendering.text.startswith(bos):
+        yield Problem(f"the config names {bos!r} as BOS, and the text does not start with it")
+
+
+@_of_tokens("bos-doubled", "BOS is there twice", "error", is_of_template=True)
+def _bos_doubled(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    bos = _token_of_config(rendering, "bos_token")
+    if bos and rendering.text.removeprefix(bos).startswith(bos):
+        yield Problem(f"the text starts with {bos!r} twice", None, 1)
+
+
+@_of_tokens("eos-missing", "the template never writes EOS", "warning", is_of_template=True)
+def _eos_missing(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    eos = _token_of_config(rendering, "eos_token")
+    has_answer = any(message.role == "assistant" for message in conversation.messages)
+    if eos and has_answer and eos not in rendering.text:
+        yield Problem(
+            f"the config names {eos!r} as EOS, and the template does not write it: the model does "
+            "not learn to write the token at which generation stops"
+        )
+
+
+def _token_of_config(rendering: Rendering, key: str) -> str | None:
+    """Return a special token that the files beside the tokenizer name, if the template is Jinja."""
+    files = model_files_of(rendering.tokenizer)
+    is_jinja = rendering.mask_source != TEMPLATE_MASK
+    return files.variables.get(key) if files is not None and is_jinja else None
+
+
+@_of_tokens("header-supervised", "the header of an answer is learned", "error", is_of_template=True)
+def _header_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    header = bytetext.to_bytes(rendering.generation_header)
+    for index, (first, last) in enumerate(rendering.message_spans):
+        if not header or conversation.messages[index].role != "assistant":
+            continue
+        ends = [*accumulate(len(rendering.token_bytes(token)) for token in range(first, last))]
+        text = b"".join(rendering.token_bytes(token) for token in range(first, last))
+        within = range(first, first + bisect_right(ends, len(header)))
+        learned = next((token for token in within if rendering.mask[token]), None)
+        if text.startswith(header) and learned is not None:
+            yield Problem(
+                f"message {index + 1}: the text that starts the assistant's turn is learned from "
+                f"token #{learned} on, but generation starts after this text",
+                index,
+                learned,
+            )
+            return
+
+
+@_of_tokens(
+    "generation-miscounted", "transformers miscounts the marks", "error", is_of_template=True
+)
+def _generation_miscounted(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    if rendering.miscounted is not None:
+        is_in = "is" if rendering.miscounted in rendering.text else "are"
+        yield Problem(
+            "the template collects the text of its {% generation %} marks before it writes it, as "
+            "in {% set %} or a macro, and transformers counts their place wrongly: the mask is the "
+            f"one that your trainer sees; {rendering.miscounted!r} {is_in} meant"
+        )
+
+
+@_of_tokens("weight-ignored", "a weight has no effect", "warning", is_of_template=True)
+def _weight_ignored(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
+    excluded = conversation.untrained()
+    if excluded and rendering.mask_source == GENERATION_MARKS:
+        index, key = next(iter(excluded.items()))
+        yield Problem(
+            f"message {index + 1}: {key!r} excludes it from the loss, but a trainer that takes its "
+            "mask from the template's marks ignores this key",
+            index,
+        )
+
+
+@_of_tokens(
+    "no-generation-marks", "the template has no generation marks", "note", is_of_template=True
+)
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.mask_source == ROLE_SPANS:
         yield Problem(

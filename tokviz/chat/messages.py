@@ -295,7 +295,8 @@ def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
         return Part(kind, "", {key: value for key, value in item.items() if key != "type"})
     if kind not in PART_KINDS:
         raise ConversationError(
-            f"{_short(kind)} is not a known kind of part; the kinds are {', '.join((*PART_KINDS, *MEDIA_KINDS))}",
+            f"{_short(kind)} is not a known kind of part; the kinds are "
+            f"{', '.join((*PART_KINDS, *MEDIA_KINDS))}",
             index,
             "type",
             number,

@@ -103,6 +103,8 @@ class Rendering:
         left_out: Fields of the conversation that the template omits or changes; also in a note.
         untrained: Messages excluded from the loss by one of their keys, and that key; also in a
             note.
+        miscounted: A text within generation marks that transformers puts elsewhere, or None.
+        generation_header: The text that starts the assistant's turns, of a Jinja template.
     """
 
     tokenizer: Tokenizer
@@ -121,6 +123,8 @@ class Rendering:
     notes: tuple[str, ...] = ()
     left_out: tuple[ExtraField, ...] = ()
     untrained: Mapping[int, str] = field(default_factory=dict)
+    miscounted: str | None = None
+    generation_header: str = ""
 
     def __len__(self) -> int:
         """Return the number of tokens, including those cut off."""

@@ -81,6 +81,7 @@ class Sandbox:
         assert isinstance(generation, _Generation)
         self._generation = generation
         self._control: _ControlMarks | None = None
+        self._header: tuple[Mapping[str, Any], str] | None = None
         self._environment, self._source = environment, source
         self._template = _guarded(lambda: _compile(environment, source))
 
@@ -116,9 +117,11 @@ class Sandbox:
                 text, given, messages, variables, _Marks(group)
             )
         found = sorted([*found, *_search(text, given, doubtful, found)])
-        speaking = {given[n].message for *_, n in found if given[n].is_beside} & {
-            i for i, message in enumerate(messages) if message.get("role") == "assistant"
-        }
+        assistants = {i for i, it in enumerate(messages) if it.get("role") == "assistant"}
+        located = {given[n].message for *_, n in found if not given[n].is_beside}
+        beside = {given[n].message for *_, n in found if given[n].is_beside}
+        speaking = (beside & assistants) | (assistants - located)
+        header = self._header_for(variables)
         contents = [(start, end, given[n].message) for start, end, n in found]
         turns = self._turns(text, messages, variables, speaking, contents)
         return MarkedText(
@@ -133,6 +136,7 @@ class Sandbox:
             counted,
             turns,
             pieces,
+            header,
         )
 
     def variables(self) -> list[Json]:
@@ -228,6 +232,29 @@ class Sandbox:
             return None
         return marks.read(marked, text)
 
+    def _header_for(self, variables: Mapping[str, Any]) -> str:
+        """Return the text that starts the assistant's turns; "" if it cannot be found.
+
+        It is what `add_generation_prompt` adds after a question. If the template ignores that
+        variable, it is the text between a question and its answer.
+        """
+        if self._header is None or self._header[0] != variables:
+            self._header = variables, self._find_header(variables)
+        return self._header[1]
+
+    def _find_header(self, variables: Mapping[str, Any]) -> str:
+        without = {**variables, **dict.fromkeys(GIVEN_BESIDE), "add_generation_prompt": False}
+        question = {"role": "user", "content": _QUESTION}
+        answer = {"role": "assistant", "content": _ANSWER}
+        try:
+            before = self._render([question], without)
+            prompt = self._render([question], {**without, "add_generation_prompt": True})
+            if prompt == before:
+                prompt = self._render([question, answer], without).partition(_ANSWER)[0]
+        except TemplateFailure:
+            return ""
+        return prompt[len(before) :] if prompt.startswith(before) else ""
+
     def _turns(
         self,
         text: str,
@@ -250,12 +277,15 @@ class Sandbox:
             contents: Places of contents: (start, end, message).
         """
         turns = []
+        header = self._header_for(variables)
         wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
         for index in wanted[:MOST_TURNS]:
             added = self._added(messages[: index + 1], variables)
             if added is None:
                 continue
             before, turn = added
+            if header and turn.startswith(header):
+                before, turn = before + header, turn[len(header) :]
             start = len(before)
             if not text.startswith(before + turn):
                 ends = [(message, end) for _, end, message in contents if message < index]
@@ -561,6 +591,8 @@ class _ControlMarks:
                 at += len(text)
         return "".join(filter(None, texts))
 
+
+_QUESTION, _ANSWER = "Question?", "Answer."
 
 _CONTROL_MARKS = "\U000f0000", "\U000f0001"
 
