@@ -30,10 +30,11 @@ import json
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
+from operator import itemgetter
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -153,12 +154,14 @@ class _RowOutput(NamedTuple):
         error: An error message for standard error; may be empty.
         has_failed: Whether the row cannot be read or rendered.
         n_findings: Number of findings.
+        causes: Of each line that is a finding, its cause; see `Finding`.
     """
 
     lines: list[str]
     error: str = ""
     has_failed: bool = False
     n_findings: int = 0
+    causes: Sequence[str] = ()
 
 
 @dataclass
@@ -189,6 +192,7 @@ class _FilePrinter:
             )
         only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
+        repeats: dict[str, tuple[int, str]] = {}
         with StatusLine() as status:
             for output in self._rows(name, dataset, first):
                 n_rows += 1
@@ -198,13 +202,16 @@ class _FilePrinter:
                 if output.error:
                     sys.stdout.flush()
                     report(output.error)
-                if output.lines:
+                lines = _of_new_causes(output, repeats)
+                if lines:
                     status.clear()
-                    print(*output.lines, sep="\n")
+                    print(*lines, sep="\n")
                 n_wrong += output.n_findings > 0
                 self.n_findings += output.n_findings
                 self.n_errors += output.has_failed
         if only_lints and not self.arguments.json:
+            for number, last in filter(itemgetter(0), repeats.values()):
+                print(f"{pluralize(number, 'more finding')} like this, the last: {last}")
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
     def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
@@ -219,6 +226,26 @@ class _FilePrinter:
         results = deque(self.submit(partial(_some_rows, self.arguments, name), spans))
         while results:  # do not keep printed results in memory
             yield from results.popleft()()
+
+
+def _of_new_causes(output: _RowOutput, repeats: dict[str, tuple[int, str]]) -> list[str]:
+    """Return the lines of causes that earlier rows do not have.
+
+    Args:
+        output: The output for a row.
+        repeats: Of each cause so far, how many lines were left out, and the last of these.
+    """
+    if not output.causes:
+        return output.lines
+    earlier, lines = {*repeats}, []
+    for line, cause in zip(output.lines, output.causes, strict=True):
+        if cause in earlier:
+            repeats[cause] = repeats[cause][0] + 1, line
+            continue
+        if cause:
+            repeats[cause] = 0, ""
+        lines.append(line)
+    return lines
 
 
 def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_RowOutput]:
@@ -249,15 +276,20 @@ class _RowFormatter(NamedTuple):
 
         linter = DatasetLinter(self.tokenizer, self.template, self.arguments.max_tokens)
         for checked in linter.reports(dataset, first):
-            lines = []
             findings = self._wanted(checked.findings)
+            if self.arguments.json:
+                records = [asdict(finding) for finding in findings]
+                for record in records:
+                    del record["cause"]
+                lines = [_record(name, dataset, checked.row, record) for record in records]
+                yield _RowOutput(lines, n_findings=len(findings))
+                continue
+            lines = []
             for finding in findings:
-                if self.arguments.json:
-                    lines.append(_record(name, dataset, checked.row, asdict(finding)))
-                else:
-                    shown = safe(_located(name, dataset, checked.row, finding.message))
-                    lines.append(f"{shown} [{finding.severity}: {finding.code}]")
-            yield _RowOutput(lines, n_findings=len(findings))
+                shown = safe(_located(name, dataset, checked.row, finding.message))
+                lines.append(f"{shown} [{finding.severity}: {finding.code}]")
+            causes = [finding.cause for finding in findings]
+            yield _RowOutput(lines, n_findings=len(findings), causes=causes)
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
