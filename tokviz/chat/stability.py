@@ -172,6 +172,3 @@ def _cause(conversation: Conversation, earlier: _Start, later: _Start, position:
         return MOVED
     dense, longer = ("".join(text.split()) for text in (before, after))
     return SPACE if longer.startswith(dense) else OTHER
-
-
-def _REMOVED    return OTHER
