@@ -22,7 +22,6 @@ those of nanochat get made-up ids after its last one ("virtual_specials").
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
-$rules
 --stability shows where the tokens of a conversation change when a message is added, with the line
   of the template that does it. With --json, one object per row:
   {"file", "row", "place", "unstable": [{"n_messages", "token_index", "n_lost", "before", "after",
@@ -30,6 +29,7 @@ $rules
 --matrix renders each row with every combination of the template's boolean variables and shows the
   findings that only some have. With --json, one object per row:
   {"file", "row", "place", "matrix": [{"variables", "n_tokens", "n_learned", "problems"}]}
+$rules
 """
 
 from __future__ import annotations
