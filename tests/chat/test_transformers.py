@@ -47,8 +47,7 @@ def expected(theirs: Any, row: dict[str, Any], specials: str) -> tuple[list[int]
             row["messages"],
             tools=row.get("tools"),
             return_dict=True,
-            return_assistant_tokens_mask="{% generation" in theirs.chat_template
-            and not is_sanitized,
+            return_assistant_tokens_mask=has_marks and not is_sanitized,
             sanitize_control_tokens=is_sanitized,
             **row.get("chat_template_kwargs", {}),
         )
