@@ -16,7 +16,8 @@ vocabulary lacks get made-up ids after its last one ("virtual_specials").
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 1, like --row; "messages" has the message
   of each token.
---lint checks every row and prints its findings; the exit code is 1 if there are any.
+--lint checks every row and prints its findings; the exit code is 1 if there are errors among them,
+  or findings of the severity given by --fail-on.
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
@@ -30,7 +31,7 @@ import json
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
@@ -48,19 +49,19 @@ from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, report
+from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.share.figure import mask_figure
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
+from tokviz.tokenizer.report import SEVERITIES, Severity
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
 
-_FINDINGS = 1
 ROWS_PER_TASK = 1000
 """Number of rows that a worker processes at a time."""
 
@@ -88,7 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--mask", "show which tokens are in the loss")
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are findings")
+    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are errors")
+    parser.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        help="the lowest severity of findings for which --lint exits with 1 (default: error)",
+    )
     parser.add_argument(
         "--ignore",
         action="append",
@@ -103,8 +109,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
-    if arguments.ignore and not arguments.lint:
-        raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
+    for option in ("ignore", "fail_on") if not arguments.lint else ():
+        if getattr(arguments, option):
+            name = f"--{option.replace('_', '-')}"
+            raise TokvizError(f"{name} needs --lint: add it, or leave out {name}")
     if _opens_app(arguments, names):
         if arguments.split_pattern is not None:
             raise TokvizError(
@@ -126,7 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
         failed = for_each_input(names, printer.print_file)
     if figures is not None:
         figures.end(has_failed=bool(failed or printer.n_errors))
-    return failed or (_FINDINGS if printer.n_findings or printer.n_errors else 0)
+    if failed or (printer.n_errors and not arguments.lint):
+        return ERROR
+    return FINDINGS if printer.n_failing else 0
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
@@ -152,13 +162,13 @@ class _RowOutput(NamedTuple):
         lines: Lines for standard output.
         error: An error message for standard error; may be empty.
         has_failed: Whether the row cannot be read or rendered.
-        n_findings: Number of findings.
+        findings: The severity of each finding.
     """
 
     lines: list[str]
     error: str = ""
     has_failed: bool = False
-    n_findings: int = 0
+    findings: Sequence[Severity] = ()
 
 
 @dataclass
@@ -170,6 +180,7 @@ class _FilePrinter:
         formatter: Formats rows in this process.
         submit: Submits rows to workers.
         n_findings: Number of findings so far.
+        n_failing: Number of those for which the command fails.
         n_errors: Number of rows so far that cannot be read or rendered.
     """
 
@@ -177,16 +188,20 @@ class _FilePrinter:
     formatter: _RowFormatter
     submit: workers.Submit[list[_RowOutput]]
     n_findings: int = 0
+    n_failing: int = 0
     n_errors: int = 0
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
         dataset = _open(name)
+        if not dataset.has_row(0):
+            raise TokvizError("there are no rows in it, so there is nothing to show or check")
         first = 0 if self.arguments.row is None else self.arguments.row - 1
         if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
+        failing = SEVERITIES[: SEVERITIES.index(self.arguments.fail_on or "error") + 1]
         only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         with StatusLine() as status:
@@ -201,8 +216,9 @@ class _FilePrinter:
                 if output.lines:
                     status.clear()
                     print(*output.lines, sep="\n")
-                n_wrong += output.n_findings > 0
-                self.n_findings += output.n_findings
+                n_wrong += bool(output.findings)
+                self.n_findings += len(output.findings)
+                self.n_failing += sum(severity in failing for severity in output.findings)
                 self.n_errors += output.has_failed
         if only_lints and not self.arguments.json:
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
@@ -257,7 +273,7 @@ class _RowFormatter(NamedTuple):
                 else:
                     shown = safe(_located(name, dataset, checked.row, finding.message))
                     lines.append(f"{shown} [{finding.severity}: {finding.code}]")
-            yield _RowOutput(lines, n_findings=len(findings))
+            yield _RowOutput(lines, findings=[finding.severity for finding in findings])
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
@@ -287,7 +303,8 @@ class _RowFormatter(NamedTuple):
                 has_failed = False
             shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
-            yield _RowOutput(lines, error_text, has_failed, len(shown))
+            severities = [finding.severity for finding in shown]
+            yield _RowOutput(lines, error_text, has_failed, severities)
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         if self.figures is not None:
