@@ -97,9 +97,12 @@ class DatasetLinter:
         self._max_tokens = max_tokens
         self._with_lengths = with_lengths
         self._variables = variables or {}
+        self._is_missing_specials = False
         if isinstance(template, ChatTemplate):
             needed: Sequence[str] = template.special_tokens
             self._policy = specials or template.specials
+            lacks = not tokenizer.special_tokens.keys() >= {*needed}
+            self._is_missing_specials = lacks and not template.makes_up_ids
         else:
             needed = template.specials_in_use(tokenizer)
             self._policy = specials or TRANSFORMERS
@@ -187,7 +190,7 @@ class DatasetLinter:
         is_uncounted = row.n_tokens is None and bool(row.texts)
         untrained = bool(conversation.untrained())
         is_odd = is_cut or is_uncounted or row.leaves_out or names_token or untrained
-        if is_odd or not _is_learned_well(conversation, row.spans):
+        if self._is_missing_specials or is_odd or not _is_learned_well(conversation, row.spans):
             try:
                 rendering = render(
                     self._tokenizer,

@@ -678,12 +678,13 @@ def _search(
     Contents are searched for in order: whole, trimmed, or without reasoning. A text outside the
     contents is found only if it occurs exactly once, because its position is unknown.
     """
-    position = 0
+    position, unique = 0, set[int]()
     for number in sorted(numbers):
         whole = given[number].text.strip()
         if given[number].is_beside:
-            if text.count(whole) == 1:
-                start = text.index(whole)
+            start = text.find(whole)
+            if start not in unique and text.count(whole) == 1:
+                unique.add(start)
                 yield start, start + len(whole), number
             continue
         for candidate in (whole, _after_reasoning(whole)):
