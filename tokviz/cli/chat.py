@@ -23,6 +23,13 @@ those of nanochat get made-up ids after its last one ("virtual_specials").
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+--trainers compares the mask with those that trainers make; see `tokviz help chat`.
+  With --json, one object per row and trainer:
+  {"file", "row", "place", "trainer", "n_learned", "mask"}
+  or {"file", "row", "place", "trainer", "error"}
+--injection puts all control tokens, spelled out, in each field of a conversation; the exit code is
+  1 if some become control tokens. With --json, one object per field and policy (--specials):
+  {"field", "specials", "injected", "n_tried", "error", "in_force"}
 $rules
 """
 
@@ -41,7 +48,6 @@ from operator import itemgetter
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
@@ -51,7 +57,8 @@ from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.cli import chat_injection, chat_trainers, chat_variables, options, workers
+from tokviz.chat.trainers import Example
+from tokviz.cli import chat_trainers, chat_variables, options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -72,7 +79,6 @@ ROWS_PER_TASK = 1000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz chat`."""
-    parser.epilog = (parser.epilog or "") + chat_trainers.HELP + chat_injection.HELP
     rules = "rules: " + ", ".join(RULES)
     rules = fill(rules, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     words = {"$shapes": describe_shapes(), "$templates": ", ".join(TEMPLATES), "$rules": rules}
@@ -95,7 +101,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
     chat_trainers.add_arguments(parser)
-    chat_injection.add_arguments(parser)
     options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are errors")
     parser.add_argument(
         "--fail-on",
@@ -132,24 +137,16 @@ def run(arguments: argparse.Namespace) -> int:
     form = options.requested_form(arguments)
     if form and arguments.lint:
         raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
-    if arguments.injection and (arguments.files or form or arguments.lint or arguments.trainers):
-        raise TokvizError("--injection makes its own conversations: leave out FILE, --lint and -o")
-    if arguments.trainers and (form or arguments.lint):
-        raise TokvizError(
-            "--trainers prints its own lines: leave out --lint, the other form and -o"
-        )
+    if (arguments.trainers or arguments.injection) and (form or arguments.lint):
+        raise TokvizError("--trainers and --injection print lines: leave out --lint, the form, -o")
+    if arguments.injection and (arguments.files or arguments.trainers):
+        raise TokvizError("--injection makes its own conversations: leave out FILE and --trainers")
     figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
     template = load_template(arguments.template, tokenizer)
     arguments.template_variables = chat_variables.variables_of(arguments, template)
     if arguments.injection:
-        return chat_injection.run_test(
-            tokenizer,
-            template,
-            chat_variables.specials_of(arguments),
-            arguments.template_variables,
-            as_json=arguments.json,
-        )
+        return chat_trainers.run_injection(arguments, tokenizer, template)
     formatter = _RowFormatter(arguments, tokenizer, template, figures)
     arguments.colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     with workers.submitter(arguments) as submit:
@@ -164,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
-    prints = prints or arguments.trainers or arguments.injection
+    prints = prints or arguments.trainers
     prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
@@ -366,7 +363,8 @@ class _RowFormatter(NamedTuple):
                 code = UNREADABLE if conversation is None else NOT_RENDERED
                 findings, has_failed = [error_finding(code, error)], True
             else:
-                lines = self._lines(name, dataset, row, conversation, rendering)
+                lines_of = self._compared if self.arguments.trainers else self._lines
+                lines = lines_of(name, dataset, row, rendering)
                 findings = lint(conversation, rendering) if self.arguments.lint else []
                 has_failed = False
             shown = self._wanted(findings) if self.arguments.lint else []
@@ -374,28 +372,24 @@ class _RowFormatter(NamedTuple):
             severities = [finding.severity for finding in shown]
             yield _RowOutput(lines, error_text, has_failed, severities)
 
-    def _lines(
-        self,
-        name: str,
-        dataset: Dataset,
-        row: int,
-        conversation: Conversation,
-        rendering: Rendering,
-    ) -> list[str]:
+    def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         if self.figures is not None:
             place = f"{display_name(name)} {dataset.place(row)}"
             self.figures.write(mask_figure(place, rendering))
             return []
-        if self.arguments.trainers:
-            example = conversation, self.template, rendering
-            if self.arguments.json:
-                records = chat_trainers.trainer_records(*example)
-                return [_record(name, dataset, row, record) for record in records]
-            lines = chat_trainers.trainer_lines(*example)
-            return [safe(_headline(dataset, row, rendering)), *lines]
         if self.arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
         lines = mask_lines(rendering, safe, colour=self.arguments.colored)
+        return [safe(_headline(dataset, row, rendering)), *lines]
+
+    def _compared(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
+        conversation = dataset.row(row).with_variables(self.arguments.template_variables)
+        whole = render(self.tokenizer, conversation, self.template, specials=rendering.specials)
+        example = Example(conversation, self.template, whole)
+        if self.arguments.json:
+            records = chat_trainers.trainer_records(example, rendering.n_kept)
+            return [_record(name, dataset, row, record) for record in records]
+        lines = chat_trainers.trainer_lines(example, rendering)
         return [safe(_headline(dataset, row, rendering)), *lines]
 
 
