@@ -68,6 +68,14 @@ class Trainer:
     keys: str = "ignored"
 
 
+_QUESTION, _ANSWER = "QUESTION", "ANSWER"
+_TURNS = [
+    *(Message("user", "One?"), Message("assistant", "One.")),
+    *(Message("user", _QUESTION), Message("assistant", _ANSWER)),
+]
+"""Two turns that show how the template starts and ends a turn."""
+
+
 # -- TRL, NeMo and nanochat
 
 
@@ -158,26 +166,20 @@ def _axolotl_turn(example: Example, number: int) -> tuple[int, int]:
 
 
 def _eos_id(example: Example) -> int:
-    """Return the id of the EOS token: the tokenizer's, or else the one that ends the first turn."""
-    rendering, template = example.rendering, example.template
-    known, text = rendering.tokenizer.special_tokens, None
+    """Return the id of the EOS token: the tokenizer's, or else the one that ends an answer."""
+    tokenizer, template = example.rendering.tokenizer, example.template
     if isinstance(template, JinjaTemplate):
-        text = template.variables_for(rendering.tokenizer).get("eos_token")
-    end = rendering.reasons.find(Reason.END)
-    if text not in known and (end < 0 or not rendering.is_special(end)):
+        text = template.variables_for(tokenizer).get("eos_token")
+        if text in tokenizer.special_tokens:
+            return tokenizer.special_tokens[text]
+    probe = example.render(_TURNS)
+    end = probe.reasons.find(Reason.END)
+    if end < 0 or not probe.is_special(end):
         raise TrainerRefusalError("the EOS token is unknown")
-    return known[text] if text in known else rendering.ids[end]
+    return probe.ids[end]
 
 
 # -- unsloth
-
-_QUESTION, _ANSWER = "QUESTION", "ANSWER"
-_TURNS = [
-    Message(role, text)
-    for role, text in zip(
-        ("user", "assistant") * 2, ("One?", "One.", _QUESTION, _ANSWER), strict=True
-    )
-]
 
 
 def response_parts(example: Example) -> tuple[str, str]:
@@ -188,9 +190,10 @@ def response_parts(example: Example) -> tuple[str, str]:
     rendering, parts = example.render(_TURNS), []
     for message, before, content in ((2, "One.", _QUESTION), (3, _QUESTION, _ANSWER)):
         first, _ = rendering.message_spans[message]
-        written = b"".join(map(rendering.token_bytes, range(first, len(rendering)))).decode()
+        tokens = map(rendering.token_bytes, range(first, len(rendering)))
+        written = b"".join(tokens).decode(errors="replace").partition(content)[0]
         between = rendering.text.partition(before)[2].partition(content)[0]
-        parts.append((written.partition(content)[0] or between).lstrip("\n"))
+        parts.append((written or between).lstrip("\n"))
     return parts[0], rendering.generation_header or parts[1]
 
 
