@@ -16,6 +16,7 @@ from tokviz.chat.messages import UNTRAINED_KEYS
 from tokviz.chat.render import render
 from tokviz.chat.template_files import load_template
 from tokviz.chat.trainers import TRAINERS, Example, TrainerRefusalError, response_parts
+from tokviz.guide import page
 
 MARKED = JinjaTemplate("marked.jinja", originals.GENERATION)
 CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)
@@ -88,6 +89,9 @@ def test_every_trainer_names_its_source_and_what_it_does_with_keys_of_messages(n
     trainer = TRAINERS[name]
     assert trainer.name == name and trainer.title and trainer.keys
     assert ".py" in trainer.source
+    file = trainer.source.partition(",")[0]
+    row = f"| `{name}` | {trainer.title} | {trainer.keys} | `{file}` |"
+    assert row in page("chat").splitlines()
 
 
 @examples(20)
