@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
@@ -89,8 +91,8 @@ def test_every_trainer_names_its_source_and_what_it_does_with_keys_of_messages(n
     trainer = TRAINERS[name]
     assert trainer.name == name and trainer.title and trainer.keys
     assert ".py" in trainer.source
-    file = trainer.source.partition(",")[0]
-    row = f"| `{name}` | {trainer.title} | {trainer.keys} | `{file}` |"
+    file, _, version = trainer.source.partition(",")[0].partition(" of ")
+    row = f"| `{name}` | {trainer.title} | {trainer.keys} | {version}, `{file}` |"
     assert row in page("chat").splitlines()
 
 
@@ -139,8 +141,7 @@ def test_axolotl_learns_contents_and_eos_tokens():
 
 
 def test_axolotl_masks_an_eos_token_that_is_far_from_the_content():
-    # The tokens of "Hello\\n" and "[[dummy_message]]\\n" differ in the last token too.
-    assert learned("axolotl-turn", turns("Hi", "Hello"), FAR_END) == [" Hello\n"]
+    assert learned("axolotl-turn", turns("Hi", "Hello"), FAR_END) == [" Hello"]
 
 
 def test_axolotl_needs_an_eos_token():
@@ -164,10 +165,15 @@ def test_axolotl_learns_tool_calls():
     assert said == "It is 2.<|im_end|>"
 
 
-def test_axolotl_misplaces_the_loss_if_a_template_changes_earlier_turns():
+def test_axolotl_finds_turns_that_the_template_changes():
     messages = turns("Hi", "<think>one two three</think>Hello", "What?", "That.")
-    (first, *_) = learned("axolotl-turn", messages, STRIPPED)
-    assert "user\nWhat?" in first  # one reasoning token in the prefix for each token after it
+    expected = ["Hello<|im_end|>", "That.<|im_end|>"]
+    assert learned("axolotl-turn", messages, STRIPPED) == expected
+
+
+def test_axolotl_masks_the_end_of_an_answer_that_is_empty():
+    messages = turns("Hi", "<think>one two three</think>", "What?", "")
+    assert learned("axolotl-turn", messages, STRIPPED) == []
 
 
 def test_axolotl_reads_one_key_of_the_messages_for_every_role():
@@ -187,14 +193,27 @@ def test_other_trainers_ignore_keys_of_messages(name, key):
     assert learned(name, marked, template) == learned(name, TWO, template)
 
 
-def test_unsloth_learns_all_after_the_response_part():
-    assert learned("unsloth", TWO, CHATML) == ["Hello<|im_end|>\n", "That.<|im_end|>\n"]
-    assert learned("unsloth", TWO, HEADERS) == ["Hello<|endoftext|>\n\n", "That.<|endoftext|>\n\n"]
-    # A tool's answer has another header than the user, so that it is in the loss.
+def test_unsloth_learns_from_the_response_part_to_the_eos_token():
+    assert learned("unsloth", TWO, CHATML) == ["Hello<|im_end|>", "That.<|im_end|>"]
+    assert learned("unsloth", TWO, HEADERS) == ["Hello<|endoftext|>", "That.<|endoftext|>"]
+
+
+def test_unsloth_learns_to_the_next_message_if_the_template_writes_no_eos_token():
+    other = replace(CHATML, variables={"eos_token": "<|endoftext|>"})
+    assert learned("unsloth", TWO, other) == ["Hello<|im_end|>\n", "That.<|im_end|>\n"]
     messages = [*turns("Hi", "Wait."), {"role": "tool", "content": "2"}, *turns("", "Two.")[1:]]
-    (text,) = learned("unsloth", messages, CHATML)
-    assert text.startswith("Wait.<|im_end|>\n<|im_start|>tool\n2<|im_end|>\n")
-    assert text.endswith("<|im_start|>assistant\nTwo.<|im_end|>\n")
+    assert learned("unsloth", messages, other) == ["Wait.<|im_end|>\n", "Two.<|im_end|>\n"]
+    assert learned("unsloth", messages[:1], other) == []
+    # A header that does not start with a special token ends an answer only if it is the user's.
+    headers = replace(HEADERS, variables={"eos_token": "<|im_end|>"})
+    messages = turns("Hi", "A", "B", "C") + turns("", "D")[1:]
+    assert learned("unsloth", messages, headers) == [
+        "A<|im_end|>",
+        "C<|im_end|>",
+        "D<|im_end|>",
+    ]
+    other.close()
+    headers.close()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +238,8 @@ def test_the_parts_for_unsloth_are_the_headers_of_the_template(template, tokeniz
 
 def test_unsloth_needs_a_template_that_renders_two_turns_and_its_special_tokens():
     assert "two messages only" in reason("unsloth", turns("Hi", "Hello"), STRICT)
-    assert "lacks special tokens" in reason("unsloth", TWO, "nanochat")
+    for name in ("unsloth", "axolotl-turn"):
+        assert "lacks special tokens" in reason(name, TWO, "nanochat")
 
 
 def test_nemo_learns_everything_without_marks():

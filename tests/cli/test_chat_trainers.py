@@ -39,7 +39,7 @@ def test_each_trainer_has_a_line_with_the_first_difference(tokviz, file, marked)
     assert by_name["trl"] == f"12 in the loss, first difference: {first}"
     assert by_name["trl-assistant"] == "2 in the loss, as shown"
     assert by_name["axolotl-field"].startswith("refused: no message has a key")
-    assert by_name["unsloth"].endswith("first difference: token #11 ⏎ is in the loss")
+    assert by_name["axolotl-all"].endswith("first difference: token #4 <|im_end|> is in the loss")
 
 
 def test_json_has_an_object_for_each_row_and_trainer(tokviz, file):
@@ -52,7 +52,7 @@ def test_json_has_an_object_for_each_row_and_trainer(tokviz, file):
     ]
     by_name = {it["trainer"]: it for it in records}
     assert by_name["axolotl-turn"]["mask"] == [0] * 9 + [1, 1]
-    assert by_name["unsloth"]["n_learned"] == 2  # the token after them is cut off
+    assert by_name["trl-completion"]["n_learned"] == 2  # the token after them is cut off
     assert by_name["trl-assistant"].keys() == {"file", "row", "place", "trainer", "error"}
     assert (failed["row"], "trainer" in failed) == (3, False)
 

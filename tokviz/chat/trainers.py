@@ -6,6 +6,7 @@ add an entry to `TRAINERS`.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,7 +56,7 @@ class Trainer:
     Attributes:
         name: Its name in tokviz.
         title: The trainer and its options.
-        source: The function that makes its labels, read in 2026.
+        source: The function that makes its labels, and the version that was read.
         mask: Returns 1 for each token in the loss and 0 for each other, or raises
             `TrainerRefusalError` with the reason why the trainer does not accept the example.
         keys: What the trainer does with keys of a message such as `weight` and `train`.
@@ -74,6 +75,12 @@ _TURNS = [
     *(Message("user", _QUESTION), Message("assistant", _ANSWER)),
 ]
 """Two turns that show how the template starts and ends a turn."""
+
+
+def _n_equal(one: Sequence[object], other: Sequence[object]) -> int:
+    """Count the equal items at the start of two sequences."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 # -- TRL, NeMo and nanochat
@@ -98,11 +105,12 @@ def _completion(example: Example) -> bytes:
     if not 0 < split < len(messages):
         raise TrainerRefusalError("no message after a message of the user can be the completion")
     if isinstance(example.template, JinjaTemplate):
-        n_prompt = len(example.render(messages[:split], add_generation_prompt=True))
+        prompt = example.render(messages[:split], add_generation_prompt=True).ids
+        n_prompt = _n_equal(prompt, rendering.ids)
     else:
         first, last = rendering.message_spans[split]
         n_prompt = next((i for i in range(first, last) if rendering.reasons[i]), last)
-    return bytes(n_prompt)[: len(rendering)] + b"\1" * (len(rendering) - n_prompt)
+    return bytes(n_prompt) + b"\1" * (len(rendering) - n_prompt)
 
 
 def _marks_or_everything(example: Example) -> bytes:
@@ -118,6 +126,9 @@ def _nanochat(example: Example) -> bytes:
 
 
 # -- axolotl
+
+_CONTENTS = ("[[dummy_message]]", "zzdummymessagezz")
+"""Contents that axolotl puts in place of a turn's."""
 
 _MOST_PADDING = 3
 """Tokens that axolotl allows between a turn's content and the EOS token."""
@@ -149,34 +160,48 @@ def _axolotl(example: Example, train_on_eos: str = "turn", by_key: bool = False)
 
 
 def _axolotl_turn(example: Example, number: int) -> tuple[int, int]:
-    """Return the tokens of a turn that differ if its content is another; (-1, -1) if none do.
+    """Return the tokens of the text that differs if a turn has another content.
 
-    The turn is rendered as the last one, so the numbers are wrong for a template that changes
-    earlier turns.
+    (-1, -1) if there are none.
     """
-    messages = example.conversation.messages
-    dummy = Message(messages[number].role, "[[dummy_message]]")
-    given = {"real_last_index": len(messages) - 1} if len(messages) > 1 else {}
-    other = example.render([*messages[:number], dummy], **given).ids
-    full = example.render(messages[: number + 1], **given).ids
-    shorter = range(min(len(other), len(full)))
-    start = next((i for i in shorter if other[i] != full[i]), len(full))
-    n_after = next((i for i in shorter if other[-1 - i] != full[-1 - i]), len(full))
-    return (start, len(full) - n_after) if start + n_after < len(full) else (-1, -1)
+    messages, rendering = example.conversation.messages, example.rendering
+    starts, ends = zip(
+        *rendering.tokenizer.char_offsets(rendering.text, rendering.ids), strict=True
+    )
+    first, last = len(rendering.text), 0
+    for content in _CONTENTS:
+        dummy = Message(messages[number].role, content)
+        other = example.render([*messages[:number], dummy, *messages[number + 1 :]]).text
+        n_before = _n_equal(rendering.text, other)
+        n_after = _n_equal(rendering.text[n_before:][::-1], other[n_before:][::-1])
+        first, last = min(first, n_before), max(last, len(rendering.text) - n_after)
+    start, end = bisect_right(ends, first), bisect_left(starts, last)
+    return (start, end) if first < last and start < end else (-1, -1)
 
 
 def _eos_id(example: Example) -> int:
-    """Return the id of the EOS token: the tokenizer's, or else the one that ends an answer."""
-    tokenizer, template = example.rendering.tokenizer, example.template
-    if isinstance(template, JinjaTemplate):
-        text = template.variables_for(tokenizer).get("eos_token")
-        if text in tokenizer.special_tokens:
-            return tokenizer.special_tokens[text]
+    """Return the id of the EOS token: the tokenizer's, or else the one that ends an answer.
+
+    Raises:
+        TrainerRefusalError: If it is unknown, or the tokenizer lacks other special tokens.
+    """
+    if example.rendering.virtual_specials:
+        raise TrainerRefusalError("the tokenizer lacks special tokens of the template")
+    known = _special_id(example, "eos_token")
+    if known is not None:
+        return known
     probe = example.render(_TURNS)
     end = probe.reasons.find(Reason.END)
     if end < 0 or not probe.is_special(end):
         raise TrainerRefusalError("the EOS token is unknown")
     return probe.ids[end]
+
+
+def _special_id(example: Example, name: str) -> int | None:
+    template, tokenizer = example.template, example.rendering.tokenizer
+    if isinstance(template, ChatTemplate):
+        return None
+    return tokenizer.special_tokens.get(template.variables_for(tokenizer).get(name, ""))
 
 
 # -- unsloth
@@ -198,33 +223,39 @@ def response_parts(example: Example) -> tuple[str, str]:
 
 
 def _unsloth(example: Example) -> bytes:
-    if example.rendering.virtual_specials:
-        raise TrainerRefusalError("the tokenizer lacks special tokens of the template")
-    encode = example.rendering.tokenizer.encode
-    question, answer = map(encode, response_parts(example))
+    tokenizer, ids = example.rendering.tokenizer, example.rendering.ids.tolist()
+    eos, bos = _eos_id(example), _special_id(example, "bos_token")
+    question, answer = map(tokenizer.encode, response_parts(example))
     if not question or not answer:
         raise TrainerRefusalError("the template writes nothing before contents to search for")
-    ids, at = example.rendering.ids.tolist(), 0
-    mask = bytearray(len(ids))
+    shared = question[: _n_equal(question, answer)]
+    if not all(map(tokenizer.is_special, shared)):
+        shared = []
+
+    def starts_with(part: list[int]) -> bool:
+        return bool(part) and ids[at : at + len(part)] == part
+
+    stops = ([] if bos is None else [bos], shared, answer, question)
+    mask, at = bytearray(len(ids)), 0
     while at < len(ids):
-        first = at + len(answer)
-        if ids[at:first] != answer:
+        if not starts_with(answer):
             at += 1
             continue
-        # As in unsloth, the last token is not searched, nor the one after an instruction part.
-        asked = (i for i in range(first, len(ids) - 1) if ids[i : i + len(question)] == question)
-        last = next(asked, len(ids))
-        mask[first:last] = b"\1" * len(mask[first:last])
-        at = last + len(question) + 1
+        first = at = at + len(answer)
+        while at < len(ids) and not any(map(starts_with, stops)):
+            at += 1
+            if ids[at - 1] == eos:
+                break
+        mask[first:at] = b"\1" * (at - first)
     return bytes(mask)
 
 
-_TRL = "huggingface/trl trl/trainer/sft_trainer.py, SFTTrainer._prepare_dataset"
+_TRL = "trl/trainer/sft_trainer.py of TRL 1.16.0, SFTTrainer._prepare_dataset"
 _MARKED = f"{_TRL}; TRL gives some known families its own template with marks"
-_AXOLOTL = "axolotl-ai-cloud/axolotl src/axolotl/prompt_strategies/chat_template.py"
-_UNSLOTH = "unslothai/unsloth-zoo unsloth_zoo/dataset_utils.py, train_on_responses_only"
-_NEMO = "NVIDIA/NeMo nemo/collections/llm/gpt/data/utils.py, _chat_preprocess"
-_NANOCHAT = "karpathy/nanochat nanochat/tokenizer.py, render_conversation"
+_AXOLOTL = "axolotl/prompt_strategies/chat_template.py of axolotl 0.19.0, ChatTemplateStrategy"
+_UNSLOTH = "unsloth_zoo/dataset_utils.py of unsloth_zoo 2026.10.9, train_on_responses_only"
+_NEMO = "nemo/collections/llm/gpt/data/utils.py of NVIDIA/NeMo at 07109f9, _chat_preprocess"
+_NANOCHAT = "nanochat/tokenizer.py of karpathy/nanochat, render_conversation"
 _BY_KEY = "the first key that the row has decides, for every role"
 _EOS_KINDS = ("turn", "last", "all")
 _LIST = (
