@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -93,10 +93,6 @@ def to_spans(
     and the text between reasoning and content.
     """
     placed_spans = list(_placed_spans(marked, conversation, special_tokens))
-    if marked.generation is not None:
-        return list(
-            _cut_and_set(placed_spans, [(a, b, -1, None) for a, b in marked.generation], True)
-        )
     ranges: list[LossRange] = []
     for start, end, message in marked.turns:
         calls = any(part.kind == "tool_call" for part in conversation.messages[message].parts)
@@ -111,7 +107,12 @@ def to_spans(
         is_assistant = conversation.messages[message].role == "assistant"
         if message == other and is_assistant and min(before, after) < 0:
             ranges.append((end, start, message, Reason.ASSISTANT_TEXT))
-    return list(_cut_and_set(placed_spans, sorted(ranges, key=itemgetter(0)), False))
+    spans = list(_cut_and_set(placed_spans, sorted(ranges, key=itemgetter(0)), False))
+    if marked.generation is None:
+        return spans
+    starts = accumulate((len(span.text) for span in spans), initial=0)
+    generation = [(start, end, -1, None) for start, end in marked.generation]
+    return list(_cut_and_set(list(zip(starts, spans, strict=False)), generation, True))
 
 
 def _after_headers(marked: MarkedText, conversation: Conversation) -> Iterator[LossRange]:
