@@ -95,11 +95,11 @@ def test_the_injection_test_in_json_has_an_object_for_each_field_and_policy(tokv
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["rows.jsonl", "--trainers", "--lint"], "leave out --lint"),
+        (["rows.jsonl", "--trainers", "--lint"], "not allowed with argument"),
         (["rows.jsonl", "--trainers", "-o", "x.html"], "-o"),
-        (["--injection", "--html"], "leave out --lint, the form"),
+        (["--injection", "--html"], "leave out FILE, the form"),
         (["rows.jsonl", "--injection"], "leave out FILE"),
-        (["--injection", "--trainers"], "leave out FILE and --trainers"),
+        (["--injection", "--trainers"], "not allowed with argument"),
     ],
 )
 def test_options_that_contradict_are_refused(tokviz, options, words):

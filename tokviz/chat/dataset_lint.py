@@ -18,7 +18,9 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import (
+    RULES,
     UNREADABLE,
+    UNSTABLE,
     Finding,
     control_tokens,
     error_finding,
@@ -30,6 +32,7 @@ from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import encoding_runs, virtual_specials
 from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan
+from tokviz.chat.stability import instabilities
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
@@ -37,6 +40,9 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # Larger batches are not faster, and a check stops only between batches.
 _BATCH_BYTES = 1 << 18
+
+STABILITY_ROWS = 100
+"""The rows, from the first, that are also rendered turn by turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +233,24 @@ class DatasetLinter:
             except ConversationError as error:
                 self._fail(row, conversation, error)
                 continue
-            row.findings = tuple(lint(conversation, rendering))
+            findings = lint(conversation, rendering)
+            if row.number < STABILITY_ROWS:
+                findings += self._unstable(template, conversation)
+            row.findings = tuple(in_order(findings))
             row.n_tokens = len(rendering) if self._with_lengths else None
+
+    def _unstable(self, template: JinjaTemplate, conversation: Conversation) -> Iterator[Finding]:
+        """Yield a finding for each cause that changes earlier tokens."""
+        causes = set()
+        try:
+            unstable = instabilities(self._tokenizer, conversation, template)
+        except ConversationError:
+            return  # many messages can take too long
+        for found in unstable:
+            if found.cause not in causes:
+                causes.add(found.cause)
+                severity, cause = RULES[UNSTABLE].severity, f"{UNSTABLE}: {found.cause}"
+                yield Finding(UNSTABLE, severity, found.sentence, found.n_messages, cause=cause)
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:

@@ -31,6 +31,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
+UNSTABLE = "turns-unstable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ def control_tokens(tokenizer: Tokenizer, needed: Iterable[str], policy: str) -> 
 RULES: dict[str, Rule] = {
     UNREADABLE: Rule(UNREADABLE, "no conversation can be read", "error"),
     NOT_RENDERED: Rule(NOT_RENDERED, "it cannot be rendered", "error"),
+    UNSTABLE: Rule(UNSTABLE, "earlier tokens change when a message is added", "warning"),
 }
 """Every rule by its code."""
 

@@ -19,6 +19,7 @@ from tokviz.chat.rendering import GENERATION_MARKS, Rendering
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import TokvizError
+from tokviz.text.common_prefix import n_common
 
 
 class TrainerRefusalError(TokvizError):
@@ -77,12 +78,6 @@ _TURNS = [
 """Two turns that show how the template starts and ends a turn."""
 
 
-def _n_equal(one: Sequence[object], other: Sequence[object]) -> int:
-    """Count the equal items at the start of two sequences of a type."""
-    lengths = range(1, min(len(one), len(other)) + 1)
-    return bisect_left(lengths, True, key=lambda n: one[:n] != other[:n])
-
-
 # -- TRL, NeMo and nanochat
 
 
@@ -106,7 +101,7 @@ def _completion(example: Example) -> bytes:
         raise TrainerRefusalError("no message after a message of the user can be the completion")
     if isinstance(example.template, JinjaTemplate):
         prompt = example.render(messages[:split], add_generation_prompt=True).ids
-        n_prompt = _n_equal(prompt, rendering.ids)
+        n_prompt = n_common(prompt, rendering.ids)
     else:
         first, last = rendering.message_spans[split]
         n_prompt = next((i for i in range(first, last) if rendering.reasons[i]), last)
@@ -178,8 +173,8 @@ def _axolotl_turn(example: Example, number: int) -> tuple[int, int]:
     for content in _CONTENTS:
         dummy = Message(messages[number].role, content)
         other = example.render([*messages[:number], dummy, *messages[number + 1 :]]).text
-        n_before = _n_equal(rendering.text, other)
-        n_after = _n_equal(rendering.text[n_before:][::-1], other[n_before:][::-1])
+        n_before = n_common(rendering.text, other)
+        n_after = n_common(rendering.text[n_before:][::-1], other[n_before:][::-1])
         first, last = min(first, n_before), max(last, len(rendering.text) - n_after)
     start, end = bisect_right(ends, first), bisect_left(starts, last)
     return (start, end) if first < last and start < end else (-1, -1)
@@ -234,7 +229,7 @@ def _unsloth(example: Example) -> bytes:
     question, answer = map(tokenizer.encode, response_parts(example))
     if not question or not answer:
         raise TrainerRefusalError("the template writes nothing before contents to search for")
-    shared = question[: _n_equal(question, answer)]
+    shared = question[: n_common(question, answer)]
     if not all(map(tokenizer.is_special, shared)):
         shared = []
 

@@ -23,6 +23,13 @@ those of nanochat get made-up ids after its last one ("virtual_specials").
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+--stability shows where the tokens of a conversation change when a message is added, with the line
+  of the template that does it. With --json, one object per row:
+  {"file", "row", "place", "unstable": [{"n_messages", "token_index", "n_lost", "before", "after",
+   "cause", "lines"}]}
+--matrix renders each row with every combination of the template's boolean variables and shows the
+  findings that only some have. With --json, one object per row:
+  {"file", "row", "place", "matrix": [{"variables", "n_tokens", "n_learned", "problems"}]}
 --trainers compares the mask with those that trainers make; see `tokviz help chat`.
   With --json, one object per row and trainer:
   {"file", "row", "place", "trainer", "n_learned", "mask"}
@@ -55,10 +62,11 @@ from tokviz.chat.mask import mask_lines
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
+from tokviz.chat.stability import instabilities
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.chat.trainers import Example
-from tokviz.cli import chat_trainers, chat_variables, options, workers
+from tokviz.cli import chat_stability, chat_trainers, chat_variables, options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -71,6 +79,7 @@ from tokviz.tokenizer.report import SEVERITIES, Severity
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokviz.chat.conversation import Conversation
     from tokviz.chat.dataset import Dataset
 
 ROWS_PER_TASK = 1000
@@ -100,8 +109,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--mask", "show which tokens are in the loss")
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    chat_trainers.add_arguments(parser)
-    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are errors")
+    reports = parser.add_mutually_exclusive_group()
+    options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are errors")
+    chat_stability.add_arguments(reports)
+    chat_trainers.add_arguments(reports)
     parser.add_argument(
         "--fail-on",
         choices=SEVERITIES,
@@ -137,10 +148,10 @@ def run(arguments: argparse.Namespace) -> int:
     form = options.requested_form(arguments)
     if form and arguments.lint:
         raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
-    if (arguments.trainers or arguments.injection) and (form or arguments.lint):
-        raise TokvizError("--trainers and --injection print lines: leave out --lint, the form, -o")
-    if arguments.injection and (arguments.files or arguments.trainers):
-        raise TokvizError("--injection makes its own conversations: leave out FILE and --trainers")
+    if form and (arguments.stability or arguments.matrix or arguments.trainers):
+        raise TokvizError("a report prints lines: leave out the other form and -o")
+    if arguments.injection and (arguments.files or form):
+        raise TokvizError("--injection makes its own conversations: leave out FILE, the form, -o")
     figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
     template = load_template(arguments.template, tokenizer)
@@ -161,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
-    prints = prints or arguments.trainers
+    prints = prints or arguments.stability or arguments.matrix or arguments.trainers
     prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
@@ -303,6 +314,8 @@ class _RowFormatter(NamedTuple):
         """Yield the output for each row from `first` on."""
         if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
+        if self.arguments.stability or self.arguments.matrix:
+            return self._reported(name, dataset, first)
         return self._rendered(name, dataset, first)
 
     def _options(self) -> dict[str, Any]:
@@ -339,6 +352,38 @@ class _RowFormatter(NamedTuple):
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
         return [finding for finding in findings if finding.code not in self.arguments.ignore]
+
+    # -- --stability, --matrix
+
+    def _reported(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        for row in takewhile(dataset.has_row, count(first)):
+            try:
+                conversation = dataset.row(row).with_variables(self._options()["variables"])
+                key, records, lines = self._report(conversation)
+            except ConversationError as error:
+                yield _RowOutput([], _located(name, dataset, row, str(error)), has_failed=True)
+                continue
+            if self.arguments.json:
+                lines = [_record(name, dataset, row, {key: records})]
+            else:
+                lines = [
+                    safe(line if line.startswith(" ") else _located(name, dataset, row, line))
+                    for line in lines
+                ]
+            n_findings = sum(len(record.get("problems", [0])) for record in records)
+            yield _RowOutput(lines, severities=["error"] * n_findings)
+
+    def _report(
+        self, conversation: Conversation
+    ) -> tuple[str, Sequence[Mapping[str, Any]], Sequence[str]]:
+        """Return the key of a report in JSON, its records and its lines."""
+        if self.arguments.matrix:
+            rows = chat_stability.matrix(
+                self.tokenizer, conversation, self.template, **self._options()
+            )
+            return "matrix", rows, [*chat_stability.matrix_lines(rows)]
+        found = instabilities(self.tokenizer, conversation, self.template)
+        return "unstable", [*map(asdict, found)], [*chat_stability.stability_lines(found)]
 
     # -- --mask, --json
 

@@ -19,7 +19,7 @@ from tokviz.text.glyphs import safe, token_label
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse._ActionsContainer) -> None:
     """Add the options."""
     names = ", ".join(TRAINERS)
     options.add_flag(parser, "--trainers", f"compare the mask with those of trainers: {names}")
