@@ -79,7 +79,7 @@ def injection_results(
             continue
         added = Counter(hostile.ids) - Counter(harmless.ids)
         injected = [text for text in ids if added[ids[text]]]
-        n_tried = len(ids) if _WORD in harmless.text else 0
+        n_tried = len(ids) if injected or _WORD in harmless.text else 0
         yield InjectionResult(field, policy, injected, n_tried)
 
 

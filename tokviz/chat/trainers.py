@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
@@ -26,7 +26,7 @@ class TrainerRefusalError(TokvizError):
     """A conversation or a template that a trainer does not accept."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Example:
     """A conversation as a trainer gets it.
 
@@ -154,15 +154,21 @@ def _axolotl(example: Example, train_on_eos: str = "turn", by_key: bool = False)
     return bytes(mask)
 
 
+@lru_cache(maxsize=2)
+def _char_spans(example: Example) -> tuple[list[int], list[int]]:
+    rendering = example.rendering
+    spans = [*rendering.tokenizer.char_offsets(rendering.text, rendering.ids)]
+    return [start for start, _ in spans], [end for _, end in spans]
+
+
+@lru_cache(maxsize=256)  # three of the trainers need the same turns
 def _axolotl_turn(example: Example, number: int) -> tuple[int, int]:
     """Return the tokens of the text that differs if a turn has another content.
 
     (-1, -1) if there are none.
     """
     messages, rendering = example.conversation.messages, example.rendering
-    starts, ends = zip(
-        *rendering.tokenizer.char_offsets(rendering.text, rendering.ids), strict=True
-    )
+    starts, ends = _char_spans(example)
     first, last = len(rendering.text), 0
     for content in _CONTENTS:
         dummy = Message(messages[number].role, content)
