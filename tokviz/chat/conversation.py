@@ -58,18 +58,21 @@ class Conversation:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def from_json(cls, value: object, *, byte_text: bool = False) -> Conversation:
+    def from_json(
+        cls, value: object, *, byte_text: bool = False, shape: str | None = None
+    ) -> Conversation:
         """Read a conversation from parsed JSON, which is not changed.
 
         Args:
             value: The result of `json.loads`, in any of the shapes.
             byte_text: Whether U+DC80 to U+DCFF in it are raw bytes; otherwise they are lone
                 surrogates and become U+FFFD.
+            shape: The shape to prefer if the value fits it.
 
         Raises:
             ConversationError: If it is not a conversation; it names the message and the key.
         """
-        name = shape_of(value)
+        name = shape_of(value, shape)
         if name is not None:
             messages, extra = SHAPES[name].read(value, byte_text)
             return cls(messages, name, extra)

@@ -191,8 +191,15 @@ SHAPES: dict[str, DatasetShape] = {
 """The shapes by name; a row is read in the first that fits. To add one, add an entry."""
 
 
-def shape_of(value: object) -> str | None:
-    """Return the name of the shape that a row is meant to be in, or None."""
+def shape_of(value: object, preferred: str | None = None) -> str | None:
+    """Return the name of the shape that a row is meant to be in, or None.
+
+    Args:
+        value: The row.
+        preferred: The shape to return if the row fits it.
+    """
+    if preferred in SHAPES and SHAPES[preferred].fits(value):
+        return preferred
     return next((name for name, shape in SHAPES.items() if shape.fits(value)), None)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events, on
@@ -46,7 +45,8 @@ CONVERSATIONS = Kept("chat", "conversation", "conversations")
 def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
     """Return the title of unsaved work, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
-    source = f" ({leftover.source.name})" if leftover.source else ""
+    row = f", row {leftover.row[0] + 1:,}" if leftover.row else ""
+    source = f" ({leftover.source.name}{row})" if leftover.source else ""
     size = size_label(leftover.n_bytes) if leftover.is_readable else "damaged"
     return safe(f"Unsaved {noun} of {leftover.when:{day}}{source}, {size}")
 
@@ -77,7 +77,7 @@ class Recovery(Controller):
         screen: TokvizScreen,
         safe: Safekeeping,
         noun: str,
-        restore: Callable[[str, Path | None, Callable[[], object]], object],
+        restore: Callable[[str, RecoverableText, Callable[[], object]], object],
         other: Kept | None = None,
     ) -> None:
         """Create the controller.
@@ -223,7 +223,7 @@ class Recovery(Controller):
                 self.say(f"Only a part was restored. {leftover.damage}", "warning")
             self._answered(leftover)
 
-        self._restore(text, leftover.source, restored)
+        self._restore(text, leftover, restored)
 
     def _discard(self, leftover: RecoverableText) -> None:
         leftover.discard()

@@ -120,7 +120,7 @@ class ChatScreen(TokvizScreen):
         editor.should_replace_all = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths, self._show_lines)
-        self.files = Files(self, chat, self.rows.open_path, self._show_lines)
+        self.files = Files(self, chat, self.rows.open_path, self.rows.reopen, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         one_part = OnePart(self, self.views, "-short")
@@ -165,7 +165,7 @@ class ChatScreen(TokvizScreen):
                 if template:
                     self.chat.change(template=template)
             case ShowConversation(conversation, template=template):
-                self.rows.leave()
+                self.rows.leave("The conversation")
                 self.chat.load(conversation, Origin())
                 if template:  # from a session file
                     self.chat.mark_saved(conversation)
@@ -290,8 +290,9 @@ class ChatScreen(TokvizScreen):
         name = safe(origin.path.name) if origin.path else unnamed
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
-        if dataset is not None and self.rows.row is not None:
+        if self.rows.row is not None:
             name += f" {self.rows.row + 1:,}"
+        if dataset is not None:
             rows, lengths = f"Rows {dataset.n_rows:,}", "Lengths"
         self.left.set_title("conversation", name)
         self.left.set_title("rows", rows)
