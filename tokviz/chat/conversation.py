@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from tokviz.chat.dataset_shapes import SHAPES, shape_of
+from tokviz.chat.dataset_shapes import SHAPES, fits_plain, shape_of
 from tokviz.chat.messages import (
     MEDIA_KEYS,
     REASONING_KEYS,
@@ -15,6 +15,7 @@ from tokviz.chat.messages import (
     Json,
     Message,
     kind_of,
+    n_in_prompt,
     parse_tool_call,
 )
 from tokviz.storage import json_file
@@ -116,7 +117,17 @@ class Conversation:
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""
         keys = ((index, message.untrained_by) for index, message in enumerate(self.messages))
-        return {index: key for index, key in keys if key is not None}
+        found = {index: key for index, key in keys if key is not None}
+        for index, message in enumerate(self.messages[: n_in_prompt(self.messages)]):
+            if message.role == "assistant":
+                found.setdefault(index, "prompt")
+        return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether TRL tokenizes the row as plain text, without a chat template."""
+        plain = SHAPES[self.shape].plain_roles
+        return bool(plain) and fits_plain(self.messages, plain)
 
     def extra_fields(self) -> list[ExtraField]:
         """List the fields that a template may leave out because they are not contents.

@@ -359,7 +359,8 @@ def _from_table(record: Mapping[str, Any]) -> Any:
             except ConversationError:
                 if name != "tools":
                     raise
-        value[name] = _without_nulls(item) if name in lists else item
+        has_messages = name in lists or (isinstance(item, list) and name not in _BESIDE)
+        value[name] = _without_nulls(item) if has_messages else item
     return value
 
 

@@ -126,6 +126,12 @@ class DatasetLinter:
 
     def _look_at(self, rows: Sequence[_Row]) -> None:
         """Add findings and lengths to the reports of rows."""
+        for row in rows:
+            if row.conversation is not None and row.conversation.is_plain:
+                made = render(self._tokenizer, row.conversation, self._template, self._max_tokens)
+                row.findings = tuple(lint(row.conversation, made))
+                row.n_tokens = len(made)
+        rows = [row for row in rows if not (row.conversation and row.conversation.is_plain)]
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, rows)
             return

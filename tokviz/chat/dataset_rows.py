@@ -68,7 +68,8 @@ def _merged(raw: Any, before: Any, after: Any) -> Any:
     if _is_same(before, after):
         return raw
     if isinstance(raw, Mapping) and isinstance(before, Mapping) and isinstance(after, Mapping):
-        kept = [key for key in raw if key in after or key not in before]
+        # Reading drops null values and empty lists, such as of `tool_calls`.
+        kept = [key for key in raw if key in after or (key not in before and not raw[key])]
         return {
             key: _merged(raw.get(key), before.get(key), after[key]) if key in after else raw[key]
             for key in dict.fromkeys([*kept, *after])

@@ -295,7 +295,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pr
 @_of_messages("roles-out-of-order", "the roles are out of order", "warning")
 def _roles_out_of_order(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
     before = ""
-    for index, message in enumerate(conversation.messages):
+    for index, message in enumerate(conversation.messages if not conversation.is_plain else ()):
         role = message.role
         problem = _wrong_place(role, before)
         if problem:

@@ -1508,7 +1508,10 @@ async def test_a_row_that_is_not_repaired_is_not_written_but_outlives_the_end(
         await screen.run_action("screen.restore_unsaved")
         await settle(pilot)
         assert contents(screen) == ['x{"messages": ']
-        assert screen.chat.state.origin.path is None, "saving it must not overwrite all rows"
+        assert screen.chat.state.origin[:2] == (path, 0), "saving it must not overwrite all rows"
+        await screen.run_action("screen.save_file")
+        await settle(pilot)
+        assert path.read_text() == '{"messages": \n' + json.dumps(CHAT) + "\n"
         assert screen.rendered.rendering is None
 
 
@@ -1870,7 +1873,8 @@ async def test_what_a_restored_conversation_took_the_place_of_is_asked_about_aft
         screen = await chat(pilot, CHAT)
         await pilot.press("Z")
         path = tmp_path / "back.json"
-        screen.files.restore(json.dumps({"messages": CHAT["messages"][:2]}), path, lambda: None)
+        text = json.dumps({"messages": CHAT["messages"][:2]})
+        screen.files.restore(text, path, None, lambda: None)
         await settle(pilot)
         assert "The changes to the previous conversation are not saved." in said(app)
         assert screen.chat.state.origin == Origin(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events, on
@@ -77,7 +78,7 @@ class Recovery(Controller):
         screen: TokvizScreen,
         safe: Safekeeping,
         noun: str,
-        restore: Callable[[str, RecoverableText, Callable[[], object]], object],
+        restore: Callable[[str, Path | None, tuple[int, str] | None, Callable[[], object]], object],
         other: Kept | None = None,
     ) -> None:
         """Create the controller.
@@ -223,7 +224,7 @@ class Recovery(Controller):
                 self.say(f"Only a part was restored. {leftover.damage}", "warning")
             self._answered(leftover)
 
-        self._restore(text, leftover, restored)
+        self._restore(text, leftover.source, leftover.row, restored)
 
     def _discard(self, leftover: RecoverableText) -> None:
         leftover.discard()

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.json_text import loads
 from tokviz.chat.messages import Message, Part
 from tokviz.text import bytetext
@@ -112,6 +113,14 @@ def moved(conversation: Conversation, index: int, step: int) -> Conversation:
     messages = list(conversation.messages)
     messages[index], messages[index + step] = messages[index + step], messages[index]
     return replace(conversation, messages=tuple(messages))
+
+
+def with_other_answer(conversation: Conversation) -> Conversation | None:
+    """Return the other answer of a preference row; None for any other row."""
+    other = SHAPES[conversation.shape].other
+    if not other:
+        return None
+    return Conversation.from_json(conversation.to_json(), byte_text=True, shape=other)
 
 
 def with_messages_of(conversation: Conversation, other: Conversation) -> Conversation:

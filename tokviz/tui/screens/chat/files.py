@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from errno import ENOSPC
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import on
 
@@ -34,9 +33,6 @@ from tokviz.tui.screens.recovery import CONVERSATIONS
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
-
-if TYPE_CHECKING:
-    from tokviz.workspace.recovery_journal import RecoverableText
 
 _SAMPLES = "conversations"
 
@@ -328,14 +324,19 @@ class Files(Controller):
             unsaved.append(Unsaved(conversation, parts, path, name, of))
         return unsaved
 
-    def restore(self, text: str, found: RecoverableText, then: Callable[[], object]) -> None:
+    def restore(
+        self,
+        text: str,
+        path: Path | None,
+        row: tuple[int, str] | None,
+        then: Callable[[], object],
+    ) -> None:
         """Restore an unsaved conversation; undo returns to the current one."""
         try:
             conversation = Conversation.from_json(json_file.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
             conversation = editing.raw_row(text)
-        origin = Origin(found.source, *(found.row or ()))
-        self._chat.load(conversation, origin, is_there=False)
+        self._chat.load(conversation, Origin(path, *(row or ())), is_there=False)
         then()
 
 

@@ -237,6 +237,18 @@ class Messages(Controller):
         location = end_of(text) if before else (0, 0)
         self._chat.change(conversation, target, location=location)
 
+    @action("Show the other answer", section="Messages", words="chosen rejected preference")
+    def show_other_answer(self) -> None:
+        """Switch between the chosen and the rejected answer of a preference row."""
+        here = self._chat.state
+        other = editing.with_other_answer(here.conversation)
+        if other is None:
+            self.say("This row does not have a chosen and a rejected answer.")
+            return
+        if not self._chat.is_unsaved(here):
+            self._chat.mark_saved(other)
+        self._chat.change(other, PartPlace(len(other.messages) - 1))
+
     # -- undo
 
     @action("Undo", "ctrl+z", section="Messages")

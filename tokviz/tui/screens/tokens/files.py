@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -28,9 +27,6 @@ from tokviz.workspace.session import (
     read_text,
     sample_text,
 )
-
-if TYPE_CHECKING:
-    from tokviz.workspace.recovery_journal import RecoverableText
 
 
 class Files(Controller):
@@ -184,11 +180,13 @@ class Files(Controller):
         again = partial(self.unless_unsaved, go_on)
         unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on, again)
 
-    def restore(self, text: str, found: RecoverableText, then: Callable[[], object]) -> None:
+    def restore(
+        self, text: str, path: Path | None, row: object, then: Callable[[], object]
+    ) -> None:
         """Restore an unsaved text, unless the user keeps the current one."""
 
         def restored() -> None:
-            self.session.path, self.session.is_sample = found.source, False
+            self.session.path, self.session.is_sample = path, False
             self.session.text_id = object()
             self._text.refresh()
             then()
