@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.rendering import MASK_SOURCES, Rendering, TokenRun
+from tokviz.chat.spans import Reason
 from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
@@ -120,23 +121,25 @@ def percent(share: float) -> str:
     return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
-def roles_rows(
-    rendering: Rendering | None, roles: Sequence[str], counts: PartCounts, width: int
-) -> list[Row]:
+def roles_rows(rendering: Rendering | None, roles: Sequence[str], width: int) -> list[Row]:
     """Draw a table of the roles with bars, and the source of the mask.
+
+    Text that the template writes, such as headers and tools, belongs to no role.
 
     Args:
         rendering: The tokens, None for none.
         roles: The role of each message.
-        counts: The counts of the rendering.
         width: Columns of a row.
     """
     if rendering is None:
         return []
     by_role: dict[str, MaskCounts] = {}
-    for message, count in sorted(counts.by_message.items()):
-        role = roles[message] if 0 <= message < len(roles) else "no message"
-        by_role[role] = by_role.get(role, MaskCounts()).plus(*count)
+    for run in rendering.runs:
+        is_content = run.reason != Reason.HEADER and 0 <= run.message < len(roles)
+        role = roles[run.message] if is_content else "template"
+        last = min(run.last, rendering.n_kept)
+        learned = rendering.mask.count(1, run.first, last)
+        by_role[role] = by_role.get(role, MaskCounts()).plus(max(0, last - run.first), learned)
     rows: list[Row] = [(Span(f"{'':<12}{'tokens':>9}{'learned':>10}", "dim"),)]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)
