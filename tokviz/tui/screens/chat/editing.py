@@ -139,22 +139,20 @@ NEW_FIELDS: dict[str, Any] = {
 }
 """The fields that can be added, with their first values; `tools` is of the conversation."""
 _MESSAGE_KEYS = (*MESSAGE_EXTRA_FIELDS, "tool_call_id", *UNTRAINED_KEYS)
+_KEYS = tuple(key for key in CONVERSATION_EXTRA_FIELDS if key != "system")
+"""The keys of a conversation; its system text is shown as a message."""
 
 
 def fields(conversation: Conversation, index: int) -> list[Field]:
-    """List the fields of a message; the first message has those of the conversation too."""
+    """List the fields of a message; the last message has those of the conversation too."""
     message, whole = conversation.messages[index], conversation.extra
-    found = [Field("id", n) for n, part in enumerate(message.parts) if part.extra.get("id")]
+    parts = enumerate(message.parts)
+    found = [Field("id", n) for n, part in parts if part.extra.get("id") is not None]
     keys = (key for key in _MESSAGE_KEYS if message.extra and message.extra.get(key) is not None)
     found += [Field(key, OF_MESSAGE) for key in keys]
-    if index == 0 and whole:
-        shown = (key for key in CONVERSATION_EXTRA_FIELDS if whole.get(key) is not None)
-        found += [Field(key, OF_CONVERSATION) for key in shown if (key, whole[key]) != _MOVED]
+    if whole and message is conversation.messages[-1]:
+        found += [Field(key, OF_CONVERSATION) for key in _KEYS if whole.get(key) is not None]
     return found
-
-
-_MOVED = ("system", "")
-"""A system text that is shown as a message."""
 
 
 def field_at(conversation: Conversation, place: PartPlace) -> Field | None:
@@ -168,7 +166,7 @@ def with_new_field(
 ) -> tuple[Conversation, PartPlace]:
     """Add a field of `NEW_FIELDS`, or find it; also return its place."""
     field = Field(key, OF_CONVERSATION if key == "tools" else OF_MESSAGE)
-    place = place if field.part == OF_MESSAGE else PartPlace(0)
+    place = place if field.part == OF_MESSAGE else PartPlace(len(conversation.messages) - 1)
     if field not in fields(conversation, place.message):
         conversation = _with_field(conversation, place, field, NEW_FIELDS[key])
     number = fields(conversation, place.message).index(field)
@@ -374,6 +372,7 @@ def blocks_of(
                 field.title,
                 text_at(conversation, PartPlace(index, len(parts) + number)),
                 beside and field.key in REASONING_KEYS,
+                has_kinds=False,
             )
             for number, field in enumerate(fields(conversation, index))
         )

@@ -7,6 +7,7 @@ from functools import partial
 
 from textual import on
 
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import PART_KINDS, ROLES
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -264,6 +265,7 @@ class Messages(Controller):
         if not self._chat.is_unsaved(here):
             self._chat.mark_saved(other)
         self._chat.change(other, PartPlace(len(other.messages) - 1))
+        self.say(SHAPES[other.shape].note)
 
     # -- undo
 

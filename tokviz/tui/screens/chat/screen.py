@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.chat.dataset import ChatRequest
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
@@ -272,6 +273,12 @@ class ChatScreen(TokvizScreen):
     def title_items(self) -> list[BarItem]:
         """Name the template and the tokenizer."""
         template = self.chat.state.template
+        if self.chat.conversation.is_plain:
+            no_template = (Span("no template", "heading"), Span(" ▾", "key"))
+            return [
+                BarItem(no_template, "screen.pick_template"),
+                tokenizer_item(self.session.tokenizer),
+            ]
         title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
         models = f" ({title})" if title.lower() != template else ""
         return [
@@ -290,7 +297,9 @@ class ChatScreen(TokvizScreen):
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
         if self.rows.row is not None:
-            name += f" {self.rows.row + 1:,}"
+            shape = self.chat.conversation.shape
+            answer = f" {shape.removesuffix('_text')}" if SHAPES[shape].other else ""
+            name += f" {self.rows.row + 1:,}{answer}"
         if dataset is not None:
             rows, lengths = f"Rows {dataset.n_rows:,}", "Lengths"
         self.left.set_title("conversation", name)
