@@ -7,12 +7,17 @@ row with only a text are in the loss.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from tokviz.chat.caching_encoder import encoder_of
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.model_files import model_files_of
 from tokviz.chat.rendering import PLAIN_TEXT, Rendering, render_spans
 from tokviz.chat.spans import TRANSFORMERS, content, end, special
+from tokviz.errors import PatternError
+from tokviz.tokenizer.encoding.specials import segments
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 _EOS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>")
@@ -25,12 +30,29 @@ def eos_of(tokenizer: Tokenizer) -> str:
     return next((text for text in (*named, *_EOS) if text in tokenizer.special_tokens), "")
 
 
+def texts_to_encode(conversation: Conversation) -> list[str]:
+    """Return the texts that `render_plain` encodes, so that many can be encoded in one call."""
+    texts = [message.text for message in conversation.messages]
+    return ["".join(texts), *texts[:-1]]
+
+
+def _encode(tokenizer: Tokenizer, text: str) -> Sequence[int]:
+    parts = [*segments(text, tokenizer.specials.search(True))]
+    try:
+        if parts == [(text, False)] and not tokenizer.remote:
+            return encoder_of(tokenizer).encode(text)
+        return tokenizer.encode_to_array(text, True)
+    except PatternError as error:
+        raise ConversationError(str(error), 0) from error
+
+
 def render_plain(
     tokenizer: Tokenizer, conversation: Conversation, max_tokens: int, most_new: int | None = None
 ) -> Rendering:
     """Render a conversation without a template; see `render`.
 
     Raises:
+        ConversationError: If the split pattern takes too long.
         MuchIsNewError: If more characters are not cached.
     """
     messages, eos = conversation.messages, eos_of(tokenizer)
@@ -43,8 +65,9 @@ def render_plain(
         spans.append(end(eos, len(messages) - 1))
     spans += [special(text) for text in after]
     notes = [] if eos else ["TRL adds EOS at the end, but the EOS token is not known."]
-    prompt = [*before, messages[0].text, *after] if len(messages) > 1 else []
-    ids = [*tokenizer.encode_to_array("".join(prompt), True)]
+    ids = [*post.before, *_encode(tokenizer, messages[0].text), *post.after]
+    if len(messages) == 1:
+        ids = []
     made = render_spans(
         tokenizer,
         spans,

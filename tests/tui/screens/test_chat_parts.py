@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import Message, Part
+from tokviz.chat.render import render
 from tokviz.errors import OutputFileError
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.files import append_line
 from tokviz.tui.screens.chat.state import History, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.mask.counts import part_counts, roles_rows
 
 PARTS = (Part("text", "look"), Part("python", "1+1"), Part("python_output", "2"))
 CONVERSATION = Conversation((Message("user", "Hi"), Message("assistant", PARTS)))
@@ -110,6 +113,16 @@ def test_a_field_is_added_where_it_belongs(key: str) -> None:
     assert field is not None and field.key == key
     assert ("tools" in changed.extra) == (key == "tools")
     assert editing.with_new_field(changed, place, key) == (changed, place)
+
+
+def test_tools_are_not_counted_as_the_users_text() -> None:
+    tools = [{"type": "function", "function": {"name": "add", "description": "x " * 200}}]
+    value = {"messages": [{"role": "user", "content": "Hi"}], "tools": tools}
+    rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "qwen")
+    rows = roles_rows(rendering, ["user"], part_counts(rendering), 60)
+    words = ["".join(span.text for span in row).split() for row in rows]
+    n_tokens = {row[0]: int(row[1].replace(",", "")) for row in words[1:4]}
+    assert n_tokens == {"template": len(rendering) - 1, "user": 1, "all": len(rendering)}
 
 
 def test_another_role_forgets_the_name_that_a_file_had_for_the_old_one() -> None:

@@ -225,6 +225,7 @@ class ChatScreen(TokvizScreen):
         self.views.show(
             rendered.rendering,
             [message.role for message in conversation.messages],
+            rendered.counts,
             self._problem_text(),
             f"Rendering with {self.chat.state.template}…" if rendered.is_gone else "",
             rendered.findings,

@@ -19,7 +19,7 @@ from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
 from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.mask.base import MaskView, known_pin
-from tokviz.tui.widgets.mask.counts import roles_rows
+from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
@@ -63,6 +63,7 @@ class ChatViews(Container):
         self.rendering: Rendering | None = None
         self.pin: int | None = None
         self._roles: Sequence[str] = ()
+        self._counts = NOTHING
         self._findings = self._listed = list[Finding]()
         self._said = ("", "")
         self._explained: object = None
@@ -137,6 +138,7 @@ class ChatViews(Container):
         self,
         rendering: Rendering | None,
         roles: Sequence[str],
+        counts: PartCounts,
         problem: str,
         waiting: str,
         findings: list[Finding],
@@ -147,12 +149,13 @@ class ChatViews(Container):
         Args:
             rendering: The tokens, or None.
             roles: The role of each message.
+            counts: The counts of the rendering.
             problem: Reason why there are no tokens, or "".
             waiting: Description of the running work, or "".
             findings: Findings of the conversation.
             pin: The token to explain.
         """
-        self.rendering, self._roles = rendering, roles
+        self.rendering, self._roles, self._counts = rendering, roles, counts
         self._findings = findings
         self.turns.set_count("findings", str(len(findings) or ""))
         said = (problem, waiting)
@@ -178,7 +181,7 @@ class ChatViews(Container):
             is_other, self._listed = self._findings is not self._listed, self._findings
             self.findings.show(rows, from_top=is_other)
         elif isinstance(view, RowsView):
-            view.show(partial(roles_rows, self.rendering, self._roles))
+            view.show(partial(roles_rows, self.rendering, self._roles, self._counts))
 
     def on_resize(self) -> None:
         """Fit the words to the width."""

@@ -39,28 +39,32 @@ class PartCounts(NamedTuple):
         by_message: The counts of each message, its header included.
         spans: The tokens of each part's own text, including those that are cut off.
         cut: The number of tokens of each message that are cut off.
+        header: The counts of each message's template text, which includes tools.
     """
 
     by_part: dict[tuple[int, int], MaskCounts]
     by_message: dict[int, MaskCounts]
     spans: dict[tuple[int, int], list[TokenRun]]
     cut: dict[int, int]
+    header: dict[int, MaskCounts]
 
 
-NOTHING = PartCounts({}, {}, {}, {})
+NOTHING = PartCounts({}, {}, {}, {}, {})
 """The counts of no tokens."""
 
 
 def part_counts(rendering: Rendering) -> PartCounts:
     """Count the kept tokens of a rendering by message and by part."""
-    counts = PartCounts({}, {}, {}, {})
-    by_part, by_message, spans, cut = counts
+    counts = PartCounts({}, {}, {}, {}, {})
+    by_part, by_message, spans, cut, header = counts
     mask, kept = rendering.mask, rendering.n_kept
     for run in rendering.runs:
         first, last, message, part = run[:4]
         n_kept = max(0, min(last, kept) - first)
         learned = mask.count(1, first, first + n_kept)
         by_message[message] = by_message.get(message, MaskCounts()).plus(n_kept, learned)
+        if run.reason == Reason.HEADER:
+            header[message] = header.get(message, MaskCounts()).plus(n_kept, learned)
         if first + n_kept < last:
             cut[message] = cut.get(message, 0) + last - first - n_kept
         if n_kept:
@@ -121,25 +125,27 @@ def percent(share: float) -> str:
     return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
-def roles_rows(rendering: Rendering | None, roles: Sequence[str], width: int) -> list[Row]:
+def roles_rows(
+    rendering: Rendering | None, roles: Sequence[str], counts: PartCounts, width: int
+) -> list[Row]:
     """Draw a table of the roles with bars, and the source of the mask.
-
-    Text that the template writes, such as headers and tools, belongs to no role.
 
     Args:
         rendering: The tokens, None for none.
         roles: The role of each message.
+        counts: The counts of the rendering.
         width: Columns of a row.
     """
     if rendering is None:
         return []
     by_role: dict[str, MaskCounts] = {}
-    for run in rendering.runs:
-        is_content = run.reason != Reason.HEADER and 0 <= run.message < len(roles)
-        role = roles[run.message] if is_content else "template"
-        last = min(run.last, rendering.n_kept)
-        learned = rendering.mask.count(1, run.first, last)
-        by_role[role] = by_role.get(role, MaskCounts()).plus(max(0, last - run.first), learned)
+    for message, count in sorted(counts.by_message.items()):
+        header = counts.header.get(message, MaskCounts())
+        role = roles[message] if 0 <= message < len(roles) else "no message"
+        own = count.tokens - header.tokens, count.learned - header.learned
+        for name, more in (("template", header), (role, own)):
+            if more[0]:
+                by_role[name] = by_role.get(name, MaskCounts()).plus(*more)
     rows: list[Row] = [(Span(f"{'':<12}{'tokens':>9}{'learned':>10}", "dim"),)]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)
