@@ -206,7 +206,8 @@ class Safekeeping(Controller):
             self._refused = path
             self.say(failure_message("Not saved", error), "error")
 
-        self.in_thread("save", write, done, failed=failed, exclusive=False)
+        stoppable = f"Saving {path.name}" if kept else ""
+        self.in_thread("save", write, done, failed=failed, exclusive=False, stoppable=stoppable)
 
     def offer(self, folder: Path | None, name: str) -> tuple[Path | None, str]:
         """Return the folder and the name for "Save as": those that failed last, if any."""

@@ -147,7 +147,8 @@ class Rows(Controller):
         self.session.remember_folder(path)
         self._chat.file_states[path] = state
         is_one = dataset.is_single and is_plain_text(path)
-        self.leave("" if not is_one else path.name)
+        self.leave(path.name if is_one else "")
+        self.dataset = None if is_one else dataset
         self._show_row(first, Origin(path) if is_one else Origin(path, 0, first.digest))
         if not is_one:
             self._use(dataset)
