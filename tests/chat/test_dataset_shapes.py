@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,14 @@ import pytest
 
 import tokviz
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset_lint import DatasetLinter
 from tokviz.chat.dataset_shapes import SHAPES, describe_shapes
 from tokviz.chat.lint import lint
 from tokviz.chat.messages import Message
 from tokviz.chat.render import render
 from tokviz.chat.rendering import PLAIN_TEXT, Rendering
+from tokviz.chat.templates import TEMPLATES
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 USER = {"role": "user", "content": "2 + 2?"}
@@ -84,6 +88,7 @@ def test_a_prompt_and_its_completion_are_plain_text_with_eos(gpt2: Tokenizer) ->
     assert lint(Conversation.from_json(ROWS["prompt"]), rendering) == []
     whole = render(gpt2, ROWS["text"], "chatml")
     assert learned(whole) == "2 + 2 = 4<|endoftext|>"
+    assert lint(Conversation.from_json(ROWS["text"]), whole) == []
     ended = render(gpt2, {"text": "a<|endoftext|>"}, "chatml")
     assert [*ended.ids] == gpt2.encode("a<|endoftext|>")
 
@@ -107,6 +112,19 @@ def test_a_plain_row_with_more_messages_is_a_conversation(gpt2: Tokenizer) -> No
 def test_the_context_of_a_dolly_row_is_part_of_the_question() -> None:
     messages = Conversation.from_json(ROWS["dolly"]).messages
     assert [message.text for message in messages] == ["Add\n\n2 2", "4"]
+
+
+def test_all_rows_are_checked_as_they_are_rendered_alone(gpt2: Tokenizer) -> None:
+    rows = [*ROWS.values(), IMPLICIT, {"prompt": "", "completion": "x"}, {"text": ""}]
+    dataset = Dataset.from_bytes("rows.jsonl", "\n".join(map(json.dumps, rows)).encode())
+    linter = DatasetLinter(gpt2, TEMPLATES["nanochat"], 2048, with_lengths=True)
+    reports = [*linter.reports(dataset)]
+    assert [report.n_tokens for report in reports] == [
+        len(render(gpt2, row, "nanochat")) for row in rows
+    ]
+    assert [[finding.code for finding in report.findings] for report in reports[6:]] == [
+        [], ["empty-turn"], ["empty-turn"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["rejected", "rejected_text"])

@@ -216,7 +216,7 @@ def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Ite
 @_of_tokens("everything-supervised", "everything is learned", "error")
 def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     kept = rendering.n_kept
-    if kept and rendering.n_learned == kept:
+    if kept and rendering.n_learned == kept and not conversation.is_plain:
         yield Problem("every token is learned, even the user's messages", None, 0)
         return
     input_runs = [run for run in rendering.runs if run.reason in _INPUT and run.first < kept]
