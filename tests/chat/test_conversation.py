@@ -53,6 +53,8 @@ SHAPES = [
     {"messages": [{"role": "assistant", "content": None, "function_call": {"name": "f"}}]},
     {"messages": [{"role": "user", "content": [{"type": "input_text", "text": "a", "k": 1}]}]},
     {"messages": []},
+    {"messages": [{"role": "system", "content": "S"}], "system": ""},
+    {"conversations": [{"from": "human", "value": "Hi"}], "system": "S"},
     {"instruction": "Add", "input": "1 2", "output": "3", "system": "S", "id": 7},
     {"instruction": "Hi", "input": "", "output": "Hello"},
     {"prompt": "Hi", "completion": " there"},

@@ -25,6 +25,10 @@ ROWS: list[Any] = [
     {"id": 1, "messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "f"}], "x": 1.50},
     {"conversations": [{"from": "human", "value": "Hi", "k": 1}], "chat_template_kwargs": {"a": 0}},
     {"system": "S", "conversations": [{"from": "human", "value": "Hi"}], "id": "a"},
+    {
+        "system": "",
+        "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}],
+    },
     {"output": "O", "input": "I", "instruction": "Hi", "n": None},
     {"completion": " all", "prompt": "Hi", "label": False},
     {"prompt": [{"content": "Hi", "role": "user"}], "completion": [], "k": 2},

@@ -206,6 +206,8 @@ def _prompted(
         else:
             if is_explicit:
                 del row["prompt"]
+            elif listed:
+                row[other] = listed[0].text + row[other]
             return {"messages": [message.to_json() for message in listed], **row}
         if is_explicit:
             return {**row, "prompt": prompt, answer: answered}
@@ -231,6 +233,10 @@ def fits_plain(messages: Sequence[Message], roles: Sequence[str]) -> bool:
     return plain and [message.role for message in messages] == [*roles]
 
 
+class _MovedText(str):
+    """The value of a key whose text is a message, until the row is written."""
+
+
 def _with_system(
     messages: tuple[Message, ...], extra: Json, byte_text: bool
 ) -> tuple[Message, ...]:
@@ -238,7 +244,7 @@ def _with_system(
     system = extra.get("system")
     if not isinstance(system, str) or not system or (messages and messages[0].role == "system"):
         return messages
-    extra["system"] = ""  # where `_without_system` puts it back
+    extra["system"] = _MovedText()
     return (Message("system", clean_text(system, byte_text)), *messages)
 
 
@@ -247,7 +253,7 @@ def _without_system(
 ) -> tuple[list[Message], Json]:
     """Move a first system message back to the key `system` that it was read from."""
     listed, row = list(messages), dict(extra)
-    if row.get("system") == "" and fits_plain(listed[:1], ("system",)):
+    if isinstance(row.get("system"), _MovedText) and fits_plain(listed[:1], ("system",)):
         row["system"] = listed.pop(0).text
     return listed, row
 
