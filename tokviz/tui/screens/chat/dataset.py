@@ -178,9 +178,10 @@ class Rows(Controller):
             self._chat.file_states.setdefault(path, state)
             if not digest:
                 self._chat.history.relocate_row(origin, origin._replace(digest=known))
-            if self._chat.state.origin.path != path:
+            is_open = self.dataset is not None and self.dataset.path == dataset.path
+            if not is_open and self._chat.state.origin.path != path:
                 return
-            if self.dataset is None or self.dataset.path != dataset.path:
+            if not is_open:
                 self.leave()
             self._previews.discard(row)
             self._use(dataset)
@@ -267,7 +268,7 @@ class Rows(Controller):
         def show(found: FoundRow | None) -> None:
             self._reading = None
             # The user may have left the rows or selected another one in the meantime.
-            if found is not None and self._chat.state.origin == before:
+            if found is not None and self._chat.state.origin[:2] == before[:2]:
                 self._show_row(found, Origin(Path(dataset.path), row, found.digest))
                 self._list()
 
