@@ -1,8 +1,8 @@
 """Rows that TRL tokenizes without a chat template: their texts are joined, and EOS follows.
 
-Source: `SFTTrainer._prepare_dataset` in TRL 0.24. The prompt alone is tokenized too: as many tokens
-as it has are masked, even if its end is tokenized differently with the completion. All tokens of a
-row with only a text are in the loss.
+Source: `add_eos` and `tokenize_fn` in TRL's `sft_trainer.py`. The prompt alone is tokenized too: as
+many tokens as it has are masked, even if its end is tokenized differently with the completion. All
+tokens of a row with only a text are in the loss.
 """
 
 from __future__ import annotations
