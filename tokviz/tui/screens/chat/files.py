@@ -156,7 +156,8 @@ class Files(Controller):
             replaces=target is not None,
             save_as=partial(self.save_as, then, state),
             reload=self._open_path,
-            kept="Only this row is replaced, unless it changed too. Other changes on disk stay.",
+            kept="Replaces only this row; other changes on disk stay. If the row itself changed "
+            "there, nothing is saved.",
         )
 
     def _ask_for_dataset(self, then: Callable[[], object], state: State) -> None:
