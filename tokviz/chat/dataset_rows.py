@@ -52,7 +52,7 @@ def edited_row(old: bytes, conversation: Conversation, indent: str = "") -> byte
 def edited_value(old: Any, conversation: Conversation, byte_text: bool = False) -> Any:
     """Return the value of a row after an edit.
 
-    What the edit did not change is taken from the old value: keys that are not part of a
+    Everything without a change is taken from the old value: keys that are not part of a
     conversation, the order of the keys, and null values.
 
     Raises:

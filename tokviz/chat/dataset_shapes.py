@@ -156,8 +156,8 @@ def _prompted(
         looks: As in `DatasetShape`.
         found_in: As in `DatasetShape`.
         of_text: Whether both are texts, which TRL tokenizes without a template.
-        other: The key of a second answer, which is kept; "" for none. Such a row may have no
-            `prompt`: then it is the common start of both answers.
+        other: The key of a second answer, which is kept; "" for none. A row with two answers may
+            lack `prompt`; then the prompt is the common start of both answers.
     """
     kind = str if of_text else list
     roles = ("user", "assistant") if of_text else ()

@@ -204,7 +204,7 @@ class Rows(Controller):
         """Forget the rows; the conversation stays.
 
         Args:
-            replaced_by: What is shown instead, to report it if a dataset was open.
+            replaced_by: The replacement, to report it if a dataset was open.
         """
         if self.dataset is not None and replaced_by:
             name = Path(self.dataset.path).name

@@ -98,7 +98,7 @@ class Files(Controller):
         elif row is None:
             self.save(path, replaces=False, then=then, state=state)
         elif not self._chat.is_unsaved(state):
-            self.say(f"Row {row + 1:,} has no changes. F12 saves it to a file of its own.")
+            self.say(f"Row {row + 1:,} has no changes. F12 saves it to a separate file.")
         elif keeps_shape(state.conversation):
             self._save_row(then, state)
         else:
@@ -108,7 +108,7 @@ class Files(Controller):
         shape = SHAPES[state.conversation.shape].looks
         options = [
             Option("messages", 'Save it as {"messages": [...]}', "", "The row gets another shape."),
-            Option("save as", "Save as…", "", "To a file of its own. The dataset is not changed."),
+            Option("save as", "Save as…", "", "To a separate file. The dataset is not changed."),
         ]
 
         def picked(choice: str) -> None:
