@@ -53,6 +53,8 @@ SHAPES = [
     {"messages": [{"role": "assistant", "content": None, "function_call": {"name": "f"}}]},
     {"messages": [{"role": "user", "content": [{"type": "input_text", "text": "a", "k": 1}]}]},
     {"messages": []},
+    {"messages": [{"role": "system", "content": "S"}], "system": ""},
+    {"conversations": [{"from": "human", "value": "Hi"}], "system": "S"},
     {"instruction": "Add", "input": "1 2", "output": "3", "system": "S", "id": 7},
     {"instruction": "Hi", "input": "", "output": "Hello"},
     {"prompt": "Hi", "completion": " there"},
@@ -82,18 +84,19 @@ def test_a_system_text_beside_the_messages_is_a_message():
     value = {"system": "S", "conversations": [{"from": "human", "value": "Hi"}]}
     conversation = Conversation.from_json(value)
     assert [message.text for message in conversation.messages] == ["S", "Hi"]
-    assert conversation.to_json()["conversations"][0] == {"from": "system", "value": "S"}
+    assert conversation.to_json() == value
+    edited = replace(conversation, messages=(Message("system", "T"), *conversation.messages[1:]))
+    assert edited.to_json() == {**value, "system": "T"}
 
 
 def test_of_an_instruction_and_its_input_only_the_output_is_learned():
     row = {"instruction": "Add", "input": "1 2", "output": "three", "history": [["a", "b"]]}
     conversation = Conversation.from_json(row)
     assert [message.text for message in conversation.messages] == ["Add\n\n1 2", "three"]
-    for value in (row, {"prompt": "Add", "completion": "three"}):
-        rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "nanochat")
-        learned = zip(rendering.ids, rendering.mask, strict=True)
-        assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
-        assert rendering.n_learned == 2  # with the end of the turn
+    rendering = render(tokviz.load("gpt2"), conversation, "nanochat")
+    learned = zip(rendering.ids, rendering.mask, strict=True)
+    assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
+    assert rendering.n_learned == 2  # with the end of the turn
     assert [aside.key for aside in conversation.extra_fields()] == ["history"]
 
 

@@ -283,8 +283,8 @@ def test_a_parquet_file_that_is_damaged_meanwhile_is_named_whenever_it_is_asked(
 
 
 def test_parquet_without_messages_is_refused(tmp_path):
-    write_parquet(tmp_path / "a.parquet", {"text": ["a"]})
-    with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'text'"):
+    write_parquet(tmp_path / "a.parquet", {"body": ["a"]})
+    with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'body'"):
         Dataset.open(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(InputFileError, match="is not a readable Parquet file"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from tokviz.chat.dataset_shapes import SHAPES, shape_of
+from tokviz.chat.dataset_shapes import SHAPES, fits_plain, shape_of
 from tokviz.chat.messages import (
     MEDIA_KEYS,
     REASONING_KEYS,
@@ -15,6 +15,7 @@ from tokviz.chat.messages import (
     Json,
     Message,
     kind_of,
+    n_in_prompt,
     parse_tool_call,
 )
 from tokviz.storage import json_file
@@ -58,18 +59,21 @@ class Conversation:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def from_json(cls, value: object, *, byte_text: bool = False) -> Conversation:
+    def from_json(
+        cls, value: object, *, byte_text: bool = False, shape: str | None = None
+    ) -> Conversation:
         """Read a conversation from parsed JSON, which is not changed.
 
         Args:
             value: The result of `json.loads`, in any of the shapes.
             byte_text: Whether U+DC80 to U+DCFF in it are raw bytes; otherwise they are lone
                 surrogates and become U+FFFD.
+            shape: The shape to prefer if the value fits it.
 
         Raises:
             ConversationError: If it is not a conversation; it names the message and the key.
         """
-        name = shape_of(value)
+        name = shape_of(value, shape)
         if name is not None:
             messages, extra = SHAPES[name].read(value, byte_text)
             return cls(messages, name, extra)
@@ -117,7 +121,17 @@ class Conversation:
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""
         keys = ((index, message.untrained_by) for index, message in enumerate(self.messages))
-        return {index: key for index, key in keys if key is not None}
+        found = {index: key for index, key in keys if key is not None}
+        for index, message in enumerate(self.messages[: n_in_prompt(self.messages)]):
+            if message.role == "assistant":
+                found.setdefault(index, "prompt")
+        return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether TRL tokenizes the row as plain text, without a chat template."""
+        plain = SHAPES[self.shape].plain_roles
+        return bool(plain) and fits_plain(self.messages, plain)
 
     def extra_fields(self) -> list[ExtraField]:
         """List the fields that a template may leave out because they are not contents.

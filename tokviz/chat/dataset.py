@@ -20,15 +20,17 @@ import zlib
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
+from hashlib import blake2b
+from itertools import accumulate, islice
 from typing import Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
+from tokviz.chat.dataset_rows import edited_row, edited_value, values_in
 from tokviz.chat.dataset_shapes import SHAPES, shape_of
 from tokviz.chat.json_text import loads
 from tokviz.chat.messages import MEDIA_KEYS, ConversationError, is_message
@@ -36,6 +38,7 @@ from tokviz.chat.rendering import DEFAULT_MAX_TOKENS
 from tokviz.errors import InputFileError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, read_file, reading
+from tokviz.text import bytetext
 from tokviz.training.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.training.corpus.readers import OPENERS
 
@@ -63,11 +66,13 @@ class Dataset(ABC):
         path: The file, as the user gave it.
         n_rows: Rows known so far.
         complete: Whether all rows are known; always true for a file that is read as a whole.
+        is_single: Whether the file is one JSON value, which is a conversation.
     """
 
     path = ""
     n_rows = 0
     complete = True
+    is_single = False
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Dataset:
@@ -142,6 +147,20 @@ class Dataset(ABC):
         value = json.dumps(self.value(row)[0], ensure_ascii=False, default=str)
         return value.encode("utf-8", "surrogatepass")
 
+    def digest(self, row: int) -> str:
+        """Return a digest of a row, to recognize the row in a file that may have changed."""
+        return blake2b(self.raw(row), digest_size=12).hexdigest()
+
+    def with_row(self, row: int, conversation: Conversation) -> Iterator[bytes]:
+        """Yield the content of the file with a row replaced; all other rows keep their bytes.
+
+        The row keeps its shape, its other keys and its formatting.
+
+        Raises:
+            ConversationError: If the file cannot hold the conversation.
+        """
+        raise ConversationError(f"a row of {self.path} cannot be replaced")
+
     def preview(self, row: int) -> str:
         """Return the start of a row's first text, or its error, as one line of byte text."""
         try:
@@ -209,6 +228,18 @@ class JsonLines(Dataset):
         """Return the line without its line break."""
         return self._data[self._starts[row] : self._end(row)]
 
+    def with_row(self, row: int, conversation: Conversation) -> Iterator[bytes]:
+        """Yield the lines before, the new line, and the lines after."""
+        new = edited_row(self.raw(row), conversation)
+        yield from self._blocks(0, self._starts[row])
+        yield new
+        yield from self._blocks(self._end(row), len(self._data))
+
+    def _blocks(self, start: int, end: int) -> Iterator[bytes]:
+        for at in range(start, end, _LOOKED_AT):
+            raise_if_stopped()
+            yield self._data[at : min(end, at + _LOOKED_AT)]
+
     def _end(self, row: int) -> int:
         end = self._data.find(b"\n", self._starts[row])
         return len(self._data) if end < 0 else end
@@ -217,15 +248,43 @@ class JsonLines(Dataset):
 class JsonValues(Dataset):
     """Values of one JSON text, parsed at once."""
 
-    def __init__(self, values: list[Any], byte_text: bool) -> None:
-        """Create a dataset of values."""
+    def __init__(
+        self, values: list[Any], byte_text: bool, whole: Any = None, data: bytes = b""
+    ) -> None:
+        """Create a dataset of values.
+
+        Args:
+            values: The rows.
+            byte_text: Whether their texts are byte text.
+            whole: The value that contains the rows.
+            data: Its JSON; without it, rows cannot be replaced.
+        """
         self._values = values
         self._byte_text = byte_text
+        self._whole, self._data = whole, data
         self.n_rows = len(values)
+        self.is_single = self.n_rows == 1 and self._values[0] is self._whole
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Return a value."""
         return self._values[row], self._byte_text
+
+    def with_row(self, row: int, conversation: Conversation) -> Iterator[bytes]:
+        """Yield the text before the value, the new value, and the text after."""
+        if not self._data:
+            yield from super().with_row(row, conversation)
+        text = bytetext.from_bytes(self._data)
+        start, end = 0, len(text)
+        if not self.is_single:
+            top = text.index("[" if self._values is self._whole else "{")
+            if self._values is not self._whole:
+                key = next(n for n, it in enumerate(self._whole.values()) if it is self._values)
+                top = next(islice(values_in(text, top), key, None))[0]
+            start, end = next(islice(values_in(text, top), row, None))
+        line = text.rfind("\n", 0, start) + 1
+        indent = text[line:start] if text[line:start].isspace() else ""
+        before, old, after = map(bytetext.to_bytes, (text[:start], text[start:end], text[end:]))
+        yield from (before, edited_row(old, conversation, indent), after)
 
 
 class ParquetRows(Dataset):
@@ -253,6 +312,24 @@ class ParquetRows(Dataset):
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Read a row."""
+        return _from_table(self._record(row)), False
+
+    def with_row(self, row: int, conversation: Conversation) -> Iterator[bytes]:
+        """Yield a new file; only the columns of the conversation change."""
+        old = self.value(row)[0]
+        new = edited_value(old, conversation)
+        columns = {_OTHER_NAMES.get(column, column): column for column in self._columns}
+        for key in new:
+            if key not in columns:
+                raise ConversationError("the table has no such column", key=key)
+        values = {
+            columns[key]: new.get(key)
+            for key in dict.fromkeys([*old, *new])
+            if repr(new.get(key)) != repr(old.get(key))
+        }
+        yield from self._table.with_row(row, values)
+
+    def _record(self, row: int) -> Mapping[str, Any]:
         with self._lock:
             if not self._first <= row < self._first + len(self._rows):
                 group = bisect_right(self._ends, row)
@@ -265,7 +342,7 @@ class ParquetRows(Dataset):
             record = self._rows[row - self._first]
         if record is None:
             raise ConversationError(f"row {row + 1:,} has more than {MOST_ROW_BYTES:,} bytes")
-        return _from_table(record), False
+        return cast(Mapping[str, Any], record)
 
 
 def _from_table(record: Mapping[str, Any]) -> Any:
@@ -282,7 +359,8 @@ def _from_table(record: Mapping[str, Any]) -> Any:
             except ConversationError:
                 if name != "tools":
                     raise
-        value[name] = _without_nulls(item) if name in lists else item
+        has_messages = name in lists or (isinstance(item, list) and name not in _BESIDE)
+        value[name] = _without_nulls(item) if has_messages else item
     return value
 
 
@@ -300,6 +378,12 @@ def _without_nulls(item: Any) -> Any:
 
 SOURCES: dict[str, Callable[[str], Dataset]] = {".parquet": ParquetRows}
 """File types other than JSON, by file name extension. To add one, add an entry."""
+
+
+def is_plain_text(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is JSON or JSON Lines without compression, to be written in place."""
+    ending = os.path.splitext(os.fspath(path).lower())[1]
+    return ending not in SOURCES and ending not in OPENERS
 
 
 def _opened(path: str) -> Dataset:
@@ -323,8 +407,9 @@ def _rows_in(data: bytes | mmap.mmap, ending: str) -> Dataset:
         raise ConversationError(
             f"more than {MAX_FILE_BYTES:,} bytes of JSON in one piece; write a line for each row"
         )
-    value, byte_text = loads(data[:])
-    return JsonValues(_rows_of(value), byte_text)
+    text = data[:]
+    value, byte_text = loads(text)
+    return JsonValues(_rows_of(value), byte_text, value, text)
 
 
 def _is_lines(data: bytes | mmap.mmap, ending: str) -> bool:

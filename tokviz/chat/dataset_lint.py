@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
+from tokviz.chat.caching_encoder import encoder_of
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import JinjaTemplate
@@ -29,6 +30,7 @@ from tokviz.chat.lint import (
     lint_messages,
 )
 from tokviz.chat.messages import ConversationError
+from tokviz.chat.plain_text import texts_to_encode
 from tokviz.chat.render import render
 from tokviz.chat.rendering import encoding_runs, virtual_specials
 from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan
@@ -135,6 +137,18 @@ class DatasetLinter:
 
     def _look_at(self, rows: Sequence[_Row]) -> None:
         """Add findings and lengths to the reports of rows."""
+        plain = {row.number: row.conversation for row in rows
+                 if row.conversation is not None and row.conversation.is_plain}  # fmt: skip
+        texts = (text for it in plain.values() for text in texts_to_encode(it))
+        encoder_of(self._tokenizer).learn(texts)
+        for row in rows:
+            if conversation := plain.get(row.number):
+                try:
+                    made = render(self._tokenizer, conversation, self._template, self._max_tokens)
+                    row.findings, row.n_tokens = tuple(lint(conversation, made)), len(made)
+                except ConversationError as error:
+                    self._fail(row, conversation, error)
+        rows = [row for row in rows if row.number not in plain]
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, rows)
             return

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokviz.chat.messages import (
+    IN_PROMPT,
     ConversationError,
     Json,
     Message,
     clean_text,
     kind_of,
+    n_in_prompt,
     read_messages,
     write_sharegpt,
 )
@@ -22,7 +24,7 @@ class DatasetShape:
     """A shape in which datasets keep conversations.
 
     Attributes:
-        looks: A short sketch of a row.
+        looks: A short sketch of a row; "" for a second way to read a row of another shape.
         found_in: Projects that use the shape.
         fits: Returns whether a row is meant to be in this shape, valid or not.
         read: Returns the messages of a row that fits, and a dict of its other keys. Takes the
@@ -30,6 +32,9 @@ class DatasetShape:
         write: Makes a row of these two; raises `ConversationError` if it cannot hold them.
         list_key: The key, or column of a table, of the list of messages; "" for none.
         text_keys: The other keys, or columns of a table, that the shape requires.
+        plain_roles: The roles of the texts of a row without a chat template; none otherwise.
+        other: The shape that reads the other answer of a row with two answers; "" for none.
+        note: A sentence about how a row is read.
     """
 
     looks: str
@@ -39,6 +44,9 @@ class DatasetShape:
     write: Callable[[Iterable[Message], Mapping[str, Any]], Any]
     list_key: str = ""
     text_keys: tuple[str, ...] = ()
+    plain_roles: tuple[str, ...] = ()
+    other: str = ""
+    note: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,12 +78,16 @@ def _under_key(
         extra = {name: item for name, item in value.items() if name != key}
         return _with_system(read_messages(items, byte_text), extra, byte_text), extra
 
+    def write(messages: Iterable[Message], extra: Mapping[str, Any]) -> Json:
+        listed, row = _without_system(messages, extra)
+        return {key: [write_message(message) for message in listed], **row}
+
     return DatasetShape(
         looks,
         found_in,
         lambda value: isinstance(value, Mapping) and key in value and fits(value[key]),
         read,
-        lambda messages, extra: {key: [write_message(message) for message in messages], **extra},
+        write,
         list_key=key,
     )
 
@@ -134,6 +146,97 @@ def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "
     )
 
 
+def _prompted(
+    answer: str, looks: str, found_in: str, *, of_text: bool, other: str = ""
+) -> DatasetShape:
+    """Return a shape of TRL: a prompt and an answer, both texts or both lists of messages.
+
+    Args:
+        answer: The key of the answer.
+        looks: As in `DatasetShape`.
+        found_in: As in `DatasetShape`.
+        of_text: Whether both are texts, which TRL tokenizes without a template.
+        other: The key of a second answer, which is kept; "" for none. A row with two answers may
+            lack `prompt`; then the prompt is the common start of both answers.
+    """
+    kind = str if of_text else list
+    roles = ("user", "assistant") if of_text else ()
+
+    def fits(value: Any) -> bool:
+        keys = (answer, other) if other else (answer, "prompt")
+        is_such = isinstance(value, Mapping) and all(key in value for key in keys)
+        return is_such and isinstance(value[answer], list) != of_text
+
+    def items(value: Any, key: str) -> Any:
+        if not isinstance(value[key], kind):
+            wanted = "a text" if of_text else "a list of messages"
+            raise ConversationError(f"must be {wanted}, not {kind_of(value[key])}", key=key)
+        return value[key]
+
+    def read(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
+        extra = {key: item for key, item in value.items() if key != answer}
+        answered = items(value, answer)
+        # Of an UltraFeedback row, the prompt is a text, and both answers start with its message.
+        if not other or isinstance(value.get("prompt"), kind):
+            prompt, extra["prompt"] = items(value, "prompt"), kind()
+        else:
+            rejected = items(value, other)
+            pairs = enumerate(zip(answered, rejected, strict=False))
+            shorter = min(len(answered), len(rejected))
+            start = next((n for n, (one, two) in pairs if one != two), shorter)
+            prompt, answered, extra[other] = answered[:start], answered[start:], rejected[start:]
+        if of_text:
+            texts = (clean_text(prompt, byte_text), clean_text(answered, byte_text))
+            return tuple(map(Message, roles, texts)), extra
+        messages = read_messages([*prompt, *answered], byte_text)
+        first = messages[: len(prompt)]
+        marked = (replace(it, extra={**it.extra, IN_PROMPT: True}) for it in first)
+        return (*marked, *messages[len(prompt) :]), extra
+
+    def write(messages: Iterable[Message], extra: Mapping[str, Any]) -> Json:
+        listed, row = list(messages), dict(extra)
+        is_explicit = row.get("prompt") == kind()
+        prompt: Any
+        answered: Any
+        if not of_text:
+            written, n_first = [it.to_json() for it in listed], n_in_prompt(listed)
+            prompt, answered = written[:n_first], written[n_first:]
+        elif fits_plain(listed, roles):
+            prompt, answered = listed[0].text, listed[1].text
+        else:
+            if is_explicit:
+                del row["prompt"]
+            elif listed:
+                row[other] = listed[0].text + row[other]
+            return {"messages": [message.to_json() for message in listed], **row}
+        if is_explicit:
+            return {**row, "prompt": prompt, answer: answered}
+        return {**row, other: prompt + row[other], answer: prompt + answered}
+
+    note = f"This is the answer under {answer!r}; the row has another one under {other!r}."
+    return DatasetShape(
+        looks,
+        found_in,
+        fits,
+        read,
+        write,
+        text_keys=(answer, other or "prompt"),
+        plain_roles=roles,
+        other=f"{other}_text" if other and of_text else other,
+        note=note if other else "",
+    )
+
+
+def fits_plain(messages: Sequence[Message], roles: Sequence[str]) -> bool:
+    """Return whether messages are texts of these roles, without other keys."""
+    plain = all(isinstance(message.content, str) and not message.extra for message in messages)
+    return plain and [message.role for message in messages] == [*roles]
+
+
+class _MovedText(str):
+    """The value of a key whose text is a message, until the row is written."""
+
+
 def _with_system(
     messages: tuple[Message, ...], extra: Json, byte_text: bool
 ) -> tuple[Message, ...]:
@@ -141,8 +244,18 @@ def _with_system(
     system = extra.get("system")
     if not isinstance(system, str) or not system or (messages and messages[0].role == "system"):
         return messages
-    del extra["system"]
+    extra["system"] = _MovedText()
     return (Message("system", clean_text(system, byte_text)), *messages)
+
+
+def _without_system(
+    messages: Iterable[Message], extra: Mapping[str, Any]
+) -> tuple[list[Message], Json]:
+    """Move a first system message back to the key `system` that it was read from."""
+    listed, row = list(messages), dict(extra)
+    if isinstance(row.get("system"), _MovedText) and fits_plain(listed[:1], ("system",)):
+        row["system"] = listed.pop(0).text
+    return listed, row
 
 
 def _says_from(items: object) -> bool:
@@ -151,6 +264,25 @@ def _says_from(items: object) -> bool:
         return False
     return not items or any(isinstance(item, Mapping) and "from" in item for item in items)
 
+
+def _read_text(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
+    if not isinstance(value["text"], str):
+        raise ConversationError(f"must be a text, not {kind_of(value['text'])}", key="text")
+    extra = {key: item for key, item in value.items() if key != "text"}
+    return (Message("assistant", clean_text(value["text"], byte_text)),), extra
+
+
+def _write_text(messages: Iterable[Message], extra: Mapping[str, Any]) -> Json:
+    listed = list(messages)
+    if fits_plain(listed, ("assistant",)):
+        return {"text": listed[0].text, **extra}
+    return {"messages": [message.to_json() for message in listed], **extra}
+
+
+_PREFERENCE = (
+    '{"prompt": [...], "chosen": [...], "rejected": [...]}',
+    '{"prompt", "chosen", "rejected"}',
+)
 
 SHAPES: dict[str, DatasetShape] = {
     "messages": _under_key(
@@ -186,17 +318,51 @@ SHAPES: dict[str, DatasetShape] = {
         "Stanford Alpaca, LLaMA-Factory",
         "input",
     ),
-    "prompt": _of_two("prompt", "completion", '{"prompt", "completion"}', "OpenAI, TRL"),
+    "prompt_messages": _prompted(
+        "completion",
+        '{"prompt": [...], "completion": [...]}',
+        "TRL; only the completion is learned",
+        of_text=False,
+    ),
+    "prompt": _prompted("completion", '{"prompt", "completion"}', "TRL; no template", of_text=True),
+    "chosen": _prompted("chosen", _PREFERENCE[0], "TRL", of_text=False, other="rejected"),
+    "chosen_text": _prompted("chosen", _PREFERENCE[1], "TRL", of_text=True, other="rejected"),
+    "rejected": _prompted("rejected", "", "", of_text=False, other="chosen"),
+    "rejected_text": _prompted("rejected", "", "", of_text=True, other="chosen"),
+    "dolly": _of_two(
+        "instruction",
+        "response",
+        '{"instruction", "context", "response"}',
+        "Databricks Dolly",
+        "context",
+    ),
+    "text": DatasetShape(
+        '{"text"}',
+        "TRL; no template, all of it is learned",
+        lambda value: isinstance(value, Mapping) and "text" in value,
+        _read_text,
+        _write_text,
+        text_keys=("text",),
+        plain_roles=("assistant",),
+    ),
 }
 """The shapes by name; a row is read in the first that fits. To add one, add an entry."""
 
 
-def shape_of(value: object) -> str | None:
-    """Return the name of the shape that a row is meant to be in, or None."""
+def shape_of(value: object, preferred: str | None = None) -> str | None:
+    """Return the name of the shape that a row is meant to be in, or None.
+
+    Args:
+        value: The row.
+        preferred: The shape to return if the row fits it.
+    """
+    if preferred in SHAPES and SHAPES[preferred].fits(value):
+        return preferred
     return next((name for name, shape in SHAPES.items() if shape.fits(value)), None)
 
 
 def describe_shapes() -> str:
     """Return a list of the shapes for the help, one per line."""
-    width = max(len(shape.looks) for shape in SHAPES.values())
-    return "\n".join(f"  {shape.looks:<{width}}  {shape.found_in}" for shape in SHAPES.values())
+    listed = [shape for shape in SHAPES.values() if shape.looks]
+    width = max(len(shape.looks) for shape in listed)
+    return "\n".join(f"  {shape.looks:<{width}}  {shape.found_in}" for shape in listed)

@@ -111,7 +111,7 @@ def to_spans(
     if marked.generation is None:
         return spans
     starts = accumulate((len(span.text) for span in spans), initial=0)
-    generation = [(start, end, -1, None) for start, end in marked.generation]
+    generation: list[LossRange] = [(start, end, -1, None) for start, end in marked.generation]
     return list(_cut_and_set(list(zip(starts, spans, strict=False)), generation, True))
 
 

@@ -224,7 +224,7 @@ def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Ite
 @_of_tokens("everything-supervised", "everything is learned", "error")
 def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     kept = rendering.n_kept
-    if kept and rendering.n_learned == kept:
+    if kept and rendering.n_learned == kept and not conversation.is_plain:
         yield Problem("every token is learned, even the user's messages", None, 0)
         return
     input_runs = [run for run in rendering.runs if run.reason in _INPUT and run.first < kept]
@@ -304,7 +304,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Pr
 @_of_messages("roles-out-of-order", "the roles are out of order", "warning")
 def _roles_out_of_order(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
     before = ""
-    for index, message in enumerate(conversation.messages):
+    for index, message in enumerate(conversation.messages if not conversation.is_plain else ()):
         role = message.role
         problem = _wrong_place(role, before)
         if problem:

@@ -60,6 +60,9 @@ UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
 Sources: OpenAI's fine-tuning API, axolotl (three spellings) and ms-swift.
 """
 
+IN_PROMPT = "(in the prompt)"
+"""A mark in the `extra` of messages that a row has under `prompt`; it is never written."""
+
 Json = dict[str, Any]
 
 _SHAREGPT_ROLES = {
@@ -198,7 +201,15 @@ class Message:
     def to_json(self) -> Json:
         """Return the message as JSON with `role`, `content`, and tool calls in OpenAI's format."""
         content, calls = _content_to_json(self.content)
-        return {"role": self.role, "content": content, **calls, **self.extra}
+        written = {"role": self.role, "content": content, **calls, **self.extra}
+        written.pop(IN_PROMPT, None)
+        return written
+
+
+def n_in_prompt(messages: Sequence[Message]) -> int:
+    """Return the number of messages up to the last one that a row has under `prompt`."""
+    marked = (index for index, it in enumerate(messages, 1) if IN_PROMPT in it.extra)
+    return max(marked, default=0)
 
 
 def read_messages(items: Iterable[object], byte_text: bool) -> tuple[Message, ...]:

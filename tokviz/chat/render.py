@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.nanochat import ASSISTANT_START, SPECIAL_TOKENS
+from tokviz.chat.plain_text import render_plain
 from tokviz.chat.rendering import DEFAULT_MAX_TOKENS, Rendering, render_spans, virtual_specials
 from tokviz.chat.spans import SPECIALS, TRANSFORMERS
 from tokviz.chat.template_files import load_template
@@ -62,8 +65,10 @@ def render(
         raise TokvizError(f"specials is {specials!r}: use {' or '.join(map(repr, SPECIALS))}")
     read = _as_conversation(conversation).with_variables(variables or {})
     kept = sys.maxsize if max_tokens is None else max_tokens
+    if read.is_plain:
+        return _with_note(render_plain(tokenizer, read, kept, most_new), read)
     if isinstance(chosen, ChatTemplate):
-        return render_spans(
+        made = render_spans(
             tokenizer,
             chosen.write(read),
             chosen.special_tokens,
@@ -75,7 +80,14 @@ def render(
             untrained=read.untrained(),
             most_new=most_new,
         )
-    return chosen.render(tokenizer, read, kept, specials or TRANSFORMERS)
+        return _with_note(made, read)
+    return _with_note(chosen.render(tokenizer, read, kept, specials or TRANSFORMERS), read)
+
+
+def _with_note(rendering: Rendering, conversation: Conversation) -> Rendering:
+    """Add the note of the conversation's shape."""
+    note = SHAPES[conversation.shape].note
+    return replace(rendering, notes=(note, *rendering.notes)) if note else rendering
 
 
 def render_conversation(

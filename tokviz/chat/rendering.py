@@ -38,7 +38,10 @@ LABEL_OF_MASKED = -100
 TEMPLATE_MASK = "template"
 GENERATION_MARKS = "generation marks"
 ROLE_SPANS = "role spans"
+PLAIN_TEXT = "plain text"
 MASK_SOURCES = {
+    PLAIN_TEXT: "The row is plain text without a chat template, as TRL tokenizes it: all after the "
+    "prompt is learned.",
     TEMPLATE_MASK: "The template says which tokens are learned.",
     GENERATION_MARKS: "The mask comes from the template's {% generation %} marks.",
     ROLE_SPANS: "The template has no {% generation %} marks: the assistant's messages are learned, "

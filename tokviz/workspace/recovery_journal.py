@@ -54,6 +54,7 @@ class RecoverableText(NamedTuple):
         when: The local time of the last change.
         n_bytes: Size of the text.
         source: The file that was open; None if the text was never saved.
+        row: The row in that file, from 0, and the digest of the row; None for the whole file.
         damage: A message about damage of the journal; empty for none.
         is_readable: Whether any text can be read.
         beginning: The first bytes of the text, as a preview.
@@ -64,6 +65,7 @@ class RecoverableText(NamedTuple):
     when: datetime
     n_bytes: int = 0
     source: Path | None = None
+    row: tuple[int, str] | None = None
     damage: str = ""
     is_readable: bool = True
     beginning: bytes = b""
@@ -94,7 +96,7 @@ class _PendingWrite(NamedTuple):
     """The parts of a text to write, None to delete the journal, and the open file."""
 
     parts: Iterable[str | TextPart] | None
-    source: Path | None
+    source: dict[str, Any]
 
 
 class RecoveryJournal:
@@ -113,7 +115,7 @@ class RecoveryJournal:
         self._lock: FileLock | None = None
         self._busy = threading.Lock()
         self._pending: deque[_PendingWrite] = deque(maxlen=1)
-        self._source: Path | None = None
+        self._source: dict[str, Any] = {}
         self._parts: Sequence[str | TextPart] = ()
         self._sizes: Sequence[int] = ()
         self._n_records = self._n_changed = 0
@@ -121,15 +123,24 @@ class RecoveryJournal:
 
     # -- the journal of this process
 
-    def set_text(self, parts: Iterable[str | TextPart] | None, source: Path | None = None) -> None:
+    def set_text(
+        self,
+        parts: Iterable[str | TextPart] | None,
+        source: Path | None = None,
+        row: tuple[int, str] | None = None,
+    ) -> None:
         """Set the text for the next `flush`, which is cheap.
 
         Args:
             parts: The byte text in parts; unchanged parts should be the same objects. None to
                 delete the journal. `flush` iterates over them once.
             source: The open file, if any.
+            row: Its row and the digest of that row, if the text is only a row of the file.
         """
-        self._pending.append(_PendingWrite(parts, source))
+        file = None if source is None else str(source.absolute())
+        # Not under the key `source`, which is a file to be replaced by the text.
+        about = {"source": file} if row is None else {"source": None, "row": [file, *row]}
+        self._pending.append(_PendingWrite(parts, about))
 
     def flush(self) -> str | None:
         """Update the journal; for one or several worker threads. Never raises.
@@ -166,7 +177,7 @@ class RecoveryJournal:
     def _path(self) -> Path:
         return self._open_folder() / (self._name + _DATA)
 
-    def _write(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
+    def _write(self, parts: Sequence[str | TextPart], source: dict[str, Any]) -> None:
         if self._lock is None:
             self._lock = FileLock(self._open_folder() / (self._name + _LOCK))
         self._lock.take()  # on file systems without locks, the journal is written anyway
@@ -195,18 +206,14 @@ class RecoveryJournal:
         self._sizes = [*sizes[:first], *map(len, changed), *sizes[old_last:]]
         self._n_records, self._n_changed = self._n_records + 1, n_changed
 
-    def _write_all(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
+    def _write_all(self, parts: Sequence[str | TextPart], source: dict[str, Any]) -> None:
         # Convert the parts twice instead of copying a text that may be very long.
         sizes, check = [], 0
         for part in parts:
             data = _data(part)
             sizes.append(len(data))
             check = crc32(data, check)
-        about = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "source": None if source is None else str(source.absolute()),
-        }
+        about = {"format": _FORMAT, "version": _VERSION, **source}
         header = _header(0, 0, sum(sizes), check, **about)
 
         def content() -> Iterator[bytes]:
@@ -268,7 +275,7 @@ def _lock_text(folder: Path, name: str) -> RecoverableText | None:
         journal = _Journal(file)
     except TokvizError as error:
         return RecoverableText(file, lock, written, damage=str(error), is_readable=False)
-    about = journal.when, len(journal.text), journal.source, journal.damage
+    about = journal.when, len(journal.text), journal.source, journal.row, journal.damage
     return RecoverableText(file, lock, *about, beginning=bytes(journal.text[:_PREVIEW_BYTES]))
 
 
@@ -279,6 +286,7 @@ class _Journal:
         text: The text.
         when: The time of the last change.
         source: The file that was open.
+        row: The row of that file, and its digest.
         damage: A message about damage. An incomplete last record is not damage, because its process
             was killed while writing.
     """
@@ -298,7 +306,9 @@ class _Journal:
                 if not n_read:
                     if (header["format"], header["version"]) != (_FORMAT, _VERSION):
                         break
-                    self.source = Path(header["source"]) if header["source"] else None
+                    source, *row = header.get("row") or [header["source"]]
+                    self.source = Path(source) if source else None
+                    self.row = (int(row[0]), str(row[1])) if row else None
                 at, removed = header["at"], header["removed"]
                 if not 0 <= at <= at + removed <= len(self.text):
                     raise ValueError("the record changes bytes outside the text")

@@ -1509,7 +1509,10 @@ async def test_a_row_that_is_not_repaired_is_not_written_but_outlives_the_end(
         await screen.run_action("screen.restore_unsaved")
         await settle(pilot)
         assert contents(screen) == ['x{"messages": ']
-        assert screen.chat.state.origin.path is None, "saving it must not overwrite all rows"
+        assert screen.chat.state.origin[:2] == (path, 0), "saving it must not overwrite all rows"
+        await screen.run_action("screen.save_file")
+        await settle(pilot)
+        assert path.read_text() == '{"messages": \n' + json.dumps(CHAT) + "\n"
         assert screen.rendered.rendering is None
 
 
@@ -1722,7 +1725,7 @@ async def test_the_highlight_stays_at_a_row_that_is_read_while_the_list_grows(
         assert listed.row == screen.chat.state.origin.row == listed.rows[1]
 
 
-async def test_undo_to_a_row_of_another_file_is_no_row_of_this_one(tmp_path: Path) -> None:
+async def test_undo_to_a_row_of_another_file_opens_that_file_again(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = dataset(tmp_path / "other", 20)
     app = make_app(ChatRequest(str(dataset(tmp_path))))
@@ -1736,10 +1739,8 @@ async def test_undo_to_a_row_of_another_file_is_no_row_of_this_one(tmp_path: Pat
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert contents(screen)[0] == "question 5"
+        assert "row 6 of" in status_text(screen)
         assert "of 20" not in status_text(screen)
-        screen.rows.go_to(5)
-        await settle(pilot)
-        assert screen.chat.state.origin == Origin(other, 5)
 
 
 async def test_a_check_ends_with_the_template_and_another_one_of_its_name_begins_anew(
@@ -1873,7 +1874,8 @@ async def test_what_a_restored_conversation_took_the_place_of_is_asked_about_aft
         screen = await chat(pilot, CHAT)
         await pilot.press("Z")
         path = tmp_path / "back.json"
-        screen.files.restore(json.dumps({"messages": CHAT["messages"][:2]}), path, lambda: None)
+        text = json.dumps({"messages": CHAT["messages"][:2]})
+        screen.files.restore(text, path, None, lambda: None)
         await settle(pilot)
         assert "The changes to the previous conversation are not saved." in said(app)
         assert screen.chat.state.origin == Origin(path)

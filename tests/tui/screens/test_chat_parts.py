@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import Message, Part
+from tokviz.chat.render import render
 from tokviz.errors import OutputFileError
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.files import append_line
 from tokviz.tui.screens.chat.state import History, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.mask.counts import part_counts, roles_rows
 
 PARTS = (Part("text", "look"), Part("python", "1+1"), Part("python_output", "2"))
 CONVERSATION = Conversation((Message("user", "Hi"), Message("assistant", PARTS)))
@@ -42,6 +45,84 @@ def test_a_new_part_turns_a_text_into_parts_and_deleting_it_turns_it_back() -> N
     with_part = editing.with_new_part(CONVERSATION, PartPlace(0), "python")
     assert with_part.messages[0].content == (Part("text", "Hi"), Part("python", ""))
     assert editing.without_part(with_part, PartPlace(0, 1)).messages[0] == Message("user", "Hi")
+
+
+FIELD_VALUES = st.one_of(
+    st.text(max_size=9), st.integers(), st.booleans(), st.floats(allow_nan=False),
+    st.lists(st.dictionaries(st.text(max_size=3), st.integers(), max_size=2), max_size=2),
+)  # fmt: skip
+MESSAGE_KEYS = st.sampled_from(["reasoning_content", "tool_call_id", "name", "weight", "score"])
+EXTRAS = st.dictionaries(MESSAGE_KEYS, FIELD_VALUES, max_size=4)
+CALLS = st.fixed_dictionaries(
+    {"id": st.text(min_size=1, max_size=4), "function": st.just({"name": "f", "arguments": {}})}
+)
+
+
+@st.composite
+def conversations_with_fields(draw: st.DrawFn) -> Conversation:
+    """Generate conversations with all kinds of fields."""
+    messages = []
+    for _ in range(draw(st.integers(1, 3))):
+        role = draw(st.sampled_from(["user", "assistant", "tool"]))
+        calls = {"tool_calls": draw(st.lists(CALLS, max_size=2))} if role == "assistant" else {}
+        messages.append({"role": role, "content": draw(st.text()), **draw(EXTRAS), **calls})
+    keys = st.sampled_from(["tools", "documents", "chat_template_kwargs", "system", "source"])
+    beside = draw(st.dictionaries(keys, FIELD_VALUES, max_size=3))
+    return Conversation.from_json({"messages": messages, **beside})
+
+
+@given(conversations_with_fields(), FIELD_VALUES)
+def test_every_field_is_a_text_that_is_read_back_exactly(
+    conversation: Conversation, other: object
+) -> None:
+    n_fields = 0
+    for index, message in enumerate(conversation.messages):
+        n_parts = len(message.parts)
+        for number in range(len(editing.fields(conversation, index))):
+            place = PartPlace(index, n_parts + number)
+            text = editing.text_at(conversation, place)
+            same = editing.with_text(conversation, place, text)
+            assert same == conversation
+            assert same.to_json() == conversation.to_json()
+            changed = editing.with_text(conversation, place, text + " ")
+            assert editing.with_text(changed, place, text).to_json() == conversation.to_json()
+            typed = editing.field_text(other)
+            edited = editing.with_text(conversation, place, typed)
+            assert editing.text_at(edited, place) == typed
+            gone = editing.without_part(conversation, place)
+            assert len(editing.fields(gone, index)) == len(editing.fields(conversation, index)) - 1
+            n_fields += 1
+    shown = {"reasoning_content", "tool_call_id", "name", "weight", "tools", "documents"}
+    extras = [message.extra for message in conversation.messages]
+    assert n_fields >= sum(key in shown for extra in [*extras, conversation.extra] for key in extra)
+
+
+def test_json_that_is_being_typed_is_kept_as_it_is() -> None:
+    conversation = Conversation((Message("assistant", "a", {"weight": 0}),))
+    place = PartPlace(0, 1)
+    for typed in ("", "-", "null", '"', "[1,", "1"):
+        conversation = editing.with_text(conversation, place, typed)
+        assert editing.text_at(conversation, place) == typed
+    assert conversation.messages[0].extra["weight"] == 1
+
+
+@pytest.mark.parametrize("key", editing.NEW_FIELDS)
+def test_a_field_is_added_where_it_belongs(key: str) -> None:
+    changed, place = editing.with_new_field(CONVERSATION, PartPlace(0), key)
+    field = editing.field_at(changed, place)
+    assert field is not None and field.key == key
+    assert ("tools" in changed.extra) == (key == "tools")
+    assert editing.with_new_field(changed, place, key) == (changed, place)
+
+
+def test_tools_are_not_counted_as_the_users_text() -> None:
+    tools = [{"type": "function", "function": {"name": "add", "description": "x " * 200}}]
+    value = {"messages": [{"role": "user", "content": "Hi"}], "tools": tools}
+    rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "qwen")
+    rows = roles_rows(rendering, ["user"], part_counts(rendering), 60)
+    words = ["".join(span.text for span in row).split() for row in rows]
+    n_tokens = {row[0]: int(row[1].replace(",", "")) for row in words[1:4]}
+    assert n_tokens == {"template": len(rendering) - 1, "user": 1, "all": len(rendering)}
 
 
 def test_another_role_forgets_the_name_that_a_file_had_for_the_old_one() -> None:

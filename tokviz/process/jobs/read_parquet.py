@@ -11,15 +11,19 @@ request contains the `path` of the file:
 - `{"do": "texts", "column", "groups"}`: answer with the first texts of a column in these row
   groups, and `{"do": "more"}` with the following ones: `{"chunks": [[packed, whether its text
   ends]…]}`, or no answer at the end.
+- `{"do": "replace", "row", "values"}`: answer in the same way with the content of the file in which
+  a row has other values in some columns.
 
 The answer to any request may be `{"refused": reason}`.
 """
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import pyarrow
@@ -49,6 +53,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             state.pop("table", None)
             state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
         yield from state["table"].answer(request)
+    except _NoPlaceError as error:
+        yield {"refused": str(error)}
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
     except (OSError, ValueError, pyarrow.ArrowException) as error:
@@ -83,9 +89,11 @@ class _Table:
             case "rows":
                 self._seek(request["columns"], request["group"], request["row"])
                 yield {"rows": list(self._rows(request["row"] - self._first))}
-            case "texts" | "more":
+            case "texts" | "replace" | "more":
                 if request["do"] == "texts":
                     self._texts = self._texts_of(request["column"], request["groups"])
+                elif request["do"] == "replace":
+                    self._texts = self._with_row(request["row"], request["values"])
                 for chunks in self._texts:
                     yield chunks
                     return
@@ -122,6 +130,23 @@ class _Table:
             if left < 0:
                 return
 
+    def _with_row(self, row: int, values: dict[str, Any]) -> Iterator[Body]:
+        sink, about = _Sink(), self._file.metadata
+        groups = range(about.num_row_groups)
+        codec = about.row_group(0).column(0).compression if groups and about.num_columns else "NONE"
+        codec = "NONE" if codec == "UNCOMPRESSED" else codec
+        schema = self._file.schema_arrow
+        with pyarrow.parquet.ParquetWriter(sink, schema, compression=codec) as file:
+            for group in groups:
+                table = self._file.read_row_group(group, use_threads=False)
+                if 0 <= row < len(table):
+                    parts = table.slice(0, row), table.slice(row, 1), table.slice(row + 1)
+                    table = pyarrow.concat_tables([parts[0], _changed(parts[1], values), parts[2]])
+                row -= len(table)
+                file.write_table(table, row_group_size=max(1, len(table)))
+                yield sink.chunks()
+        yield sink.chunks()
+
     def _texts_of(self, column: str, groups: list[int]) -> Iterator[Body]:
         chunks: list[tuple[str, bool]] = []
         n_bytes = 0
@@ -137,6 +162,65 @@ class _Table:
                         chunks, n_bytes = [], 0
         if chunks:
             yield {"chunks": chunks}
+
+
+class _NoPlaceError(Exception):
+    """A column cannot hold a new value."""
+
+
+class _Sink(io.RawIOBase):
+    """A file whose written bytes are taken away in chunks."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, data: Any) -> int:
+        self._chunks.append(bytes(data))
+        self._size += len(data)
+        return len(data)
+
+    def chunks(self) -> Body:
+        """Return the bytes written since the last call as an answer."""
+        data, self._chunks = b"".join(self._chunks), []
+        starts = range(0, len(data) or 1, _PART_BYTES)
+        return {"chunks": [(pack(data[start : start + _PART_BYTES]), True) for start in starts]}
+
+
+def _changed(row: Any, values: dict[str, Any]) -> Any:
+    """Return a table of one row with other values in some columns."""
+    for name, value in values.items():
+        index = row.schema.get_field_index(name)
+        field = row.schema.field(index)
+        is_json = _is_text(field.type) and isinstance(value, (list, dict))
+        written = json.dumps(value, ensure_ascii=False) if is_json else value
+        try:
+            array = pyarrow.array([written], field.type)
+        except (pyarrow.ArrowException, TypeError) as error:
+            raise _NoPlaceError(f"its column {name!r} cannot hold {written!r}: {error}") from None
+        lost = _lost(written, array.to_pylist()[0])
+        if lost is not None:
+            raise _NoPlaceError(f"its column {name!r} has no place for {lost!r}")
+        row = row.set_column(index, field, array)
+    return row
+
+
+def _lost(value: Any, stored: Any) -> Any:
+    """Return a key or value that a column did not store, or None."""
+    if isinstance(value, dict) and isinstance(stored, dict):
+        keys = (key for key in value if key not in stored and value[key] is not None)
+        inner = (_lost(value[key], stored[key]) for key in value if key in stored)
+        return next(chain(keys, (lost for lost in inner if lost is not None)), None)
+    if isinstance(value, list) and isinstance(stored, list):
+        inner = (_lost(*pair) for pair in zip(value, stored, strict=True))
+        return next((lost for lost in inner if lost is not None), None)
+    return None if value == stored else value
 
 
 @cache

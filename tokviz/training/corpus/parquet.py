@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -110,6 +110,22 @@ class ParquetTable:
         """
         rows = self._ask({"do": "rows", "group": group, "row": row, "columns": columns})["rows"]
         return [None if text is None else json.loads(text) for text in rows]
+
+    def with_row(self, row: int, values: Mapping[str, Any]) -> Iterator[bytes]:
+        """Yield the content of the file with other values in a row.
+
+        Args:
+            row: The row, counted from 0.
+            values: The new value of each column that changes.
+
+        Raises:
+            InputFileError: If the file cannot be read, or a column cannot hold its new value.
+        """
+        request: Body = {"do": "replace", "row": row, "values": values}
+        while answer := self._ask(request):
+            for packed, _ in answer["chunks"]:
+                yield unpack(packed)
+            request = {"do": "more"}
 
     def texts(
         self, column: str, groups: Iterable[int] | None = None

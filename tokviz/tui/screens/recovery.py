@@ -46,7 +46,8 @@ CONVERSATIONS = Kept("chat", "conversation", "conversations")
 def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
     """Return the title of unsaved work, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
-    source = f" ({leftover.source.name})" if leftover.source else ""
+    row = f", row {leftover.row[0] + 1:,}" if leftover.row else ""
+    source = f" ({leftover.source.name}{row})" if leftover.source else ""
     size = size_label(leftover.n_bytes) if leftover.is_readable else "damaged"
     return safe(f"Unsaved {noun} of {leftover.when:{day}}{source}, {size}")
 
@@ -77,7 +78,7 @@ class Recovery(Controller):
         screen: TokvizScreen,
         safe: Safekeeping,
         noun: str,
-        restore: Callable[[str, Path | None, Callable[[], object]], object],
+        restore: Callable[[str, Path | None, tuple[int, str] | None, Callable[[], object]], object],
         other: Kept | None = None,
     ) -> None:
         """Create the controller.
@@ -223,7 +224,7 @@ class Recovery(Controller):
                 self.say(f"Only a part was restored. {leftover.damage}", "warning")
             self._answered(leftover)
 
-        self._restore(text, leftover.source, restored)
+        self._restore(text, leftover.source, leftover.row, restored)
 
     def _discard(self, leftover: RecoverableText) -> None:
         leftover.discard()

@@ -40,14 +40,16 @@ class Unsaved(NamedTuple):
         version: An object that differs after every change.
         parts: Returns the text in parts. A thread iterates over them, so they must not change. An
             unchanged part should be the same object as before.
-            path: The file of the text, None if it has no file.
+        path: The file of the text, None if it has no file.
         name: The name of the text without a file.
+        row: Its row in the file and the digest of that row, if the file is a dataset.
     """
 
     version: object
     parts: Callable[[], Iterable[str | TextPart]]
     path: Path | None
     name: str
+    row: tuple[int, str] | None = None
 
 
 class Safekeeping(Controller):
@@ -133,7 +135,7 @@ class Safekeeping(Controller):
 
             journal = max(free, key=fitness, default=None) or self._journal()
             if free.pop(journal, None) != one.version:
-                journal.set_text(one.parts(), one.path)
+                journal.set_text(one.parts(), one.path, one.row)
             self._journals[journal] = one.version
         for journal in free:
             journal.set_text(None)
@@ -153,12 +155,13 @@ class Safekeeping(Controller):
     def save(
         self,
         path: Path,
-        data: Callable[[], bytes],
+        data: Callable[[], bytes | Iterable[bytes]],
         saved: Callable[[int], object],
         *,
         replaces: bool,
         save_as: Callable[[], object],
         reload: Callable[[Path], object],
+        kept: str = "",
     ) -> None:
         """Write a file in a thread; ask first if it is read-only or changed on disk.
 
@@ -169,6 +172,7 @@ class Safekeeping(Controller):
             replaces: Whether the user agreed to overwrite the file in any state.
             save_as: Asks for another file to save to.
             reload: Opens the file again.
+            kept: A sentence about what stays of a file that changed on disk; empty for nothing.
         """
 
         def write(task: Task) -> int | list[str]:
@@ -182,7 +186,7 @@ class Safekeeping(Controller):
                 content = data()
                 write_file(path, content, replace_read_only=replaces)
                 self.files[path] = file_state(path)
-            return len(content)
+            return len(content) if isinstance(content, bytes) else 0
 
         def done(result: int | list[str]) -> None:
             self._refused = None
@@ -190,19 +194,20 @@ class Safekeeping(Controller):
                 answers = {"save as": save_as, "overwrite": overwrite}
                 if _CHANGED in result:
                     answers["reload"] = partial(reload, path)
-                self._ask_about(result, path.name, answers)
+                self._ask_about(result, path.name, answers, kept)
                 return
             saved(result)
             self.keep()
 
         def overwrite() -> None:
-            self.save(path, data, saved, replaces=True, save_as=save_as, reload=reload)
+            self.save(path, data, saved, replaces=True, save_as=save_as, reload=reload, kept=kept)
 
         def failed(error: TokvizError) -> None:
             self._refused = path
             self.say(failure_message("Not saved", error), "error")
 
-        self.in_thread("save", write, done, failed=failed, exclusive=False)
+        stoppable = f"Saving {path.name}" if kept else ""
+        self.in_thread("save", write, done, failed=failed, exclusive=False, stoppable=stoppable)
 
     def offer(self, folder: Path | None, name: str) -> tuple[Path | None, str]:
         """Return the folder and the name for "Save as": those that failed last, if any."""
@@ -210,15 +215,16 @@ class Safekeeping(Controller):
         return (folder, name) if refused is None else (refused.parent, refused.name)
 
     def _ask_about(
-        self, doubts: list[str], name: str, answers: dict[str, Callable[[], object]]
+        self, doubts: list[str], name: str, answers: dict[str, Callable[[], object]], kept: str
     ) -> None:
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         lost = "Its changes on disk are lost." if _CHANGED in doubts else "It stays read-only."
+        verb = "Save anyway into" if kept else "Overwrite"
         options = [
             Option("save as", "Save as…", "", f"Save to another file. {name} is not changed."),
             Option("reload", f"Reload {name}", "", "Your changes are lost."),
-            Option("overwrite", f"Overwrite {name}", "", lost),
+            Option("overwrite", f"{verb} {name}", "", kept or lost),
         ]
         dialog = PickDialog(
             f"The file {' and '.join(doubts)}", [one for one in options if one.value in answers]

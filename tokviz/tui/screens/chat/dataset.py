@@ -14,7 +14,7 @@ from textual import on
 from textual.cache import LRUCache
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset import Dataset, is_plain_text
 from tokviz.chat.dataset_lint import histogram
 from tokviz.chat.lint import RULES
 from tokviz.chat.messages import ConversationError
@@ -47,10 +47,12 @@ class FoundRow(NamedTuple):
     Attributes:
         conversation: The conversation, or the text of an unreadable row, to be repaired.
         error: Reason why it is unreadable, or None.
+        digest: Its digest.
     """
 
     conversation: Conversation
     error: ConversationError | None = None
+    digest: str = ""
 
 
 def read_row(dataset: Dataset, row: int) -> FoundRow | None:
@@ -58,7 +60,7 @@ def read_row(dataset: Dataset, row: int) -> FoundRow | None:
     if not dataset.has_row(row):
         return None
     try:
-        return FoundRow(dataset.row(row))
+        return FoundRow(dataset.row(row), None, dataset.digest(row))
     except ConversationError as error:
         raw = b""
         with contextlib.suppress(ConversationError):
@@ -66,7 +68,7 @@ def read_row(dataset: Dataset, row: int) -> FoundRow | None:
         if len(raw) > _MOST_RAW_BYTES:
             error = ConversationError(f"{error} (only {_MOST_RAW_BYTES:,} of its bytes are shown)")
         text = bytetext.from_bytes(raw[:_MOST_RAW_BYTES])
-        return FoundRow(editing.raw_row(text), error)
+        return FoundRow(editing.raw_row(text), error, dataset.digest(row) if raw else "")
 
 
 class Rows(Controller):
@@ -97,6 +99,8 @@ class Rows(Controller):
         self.checks = Checks(screen, chat, self._show_checks)
         self.dataset: Dataset | None = None
         self._opens: Path | None = None
+        self._gone: Path | None = None
+        """The file of a row that could not be opened again."""
         self._reading: int | None = None
         """The requested row, while it is being read."""
         self.filter: tuple[str, ...] = ()
@@ -142,13 +146,51 @@ class Rows(Controller):
             return
         self.session.remember_folder(path)
         self._chat.file_states[path] = state
-        self.leave()
-        is_one = dataset.n_rows == 1 and dataset.complete and path.suffix != ".jsonl"
+        is_one = dataset.is_single and is_plain_text(path)
+        self.leave(path.name if is_one else "")
+        self.dataset = None if is_one else dataset
+        self._show_row(first, Origin(path) if is_one else Origin(path, 0, first.digest))
         if not is_one:
-            self.dataset = dataset
-            self.in_thread("index", partial(self._index, dataset), lambda _: self._list())
-        self._show_row(first, Origin(path, None if is_one else 0))
+            self._use(dataset)
         self._list()
+
+    def _use(self, dataset: Dataset) -> None:
+        """List the rows of a dataset."""
+        self.dataset, self._gone = dataset, None
+        self.in_thread("index", partial(self._index, dataset), lambda _: self._list())
+        self._list()
+
+    def reopen(self, origin: Origin) -> None:
+        """Open the file of a row again: the row was saved, or undo came back to it."""
+        path, row, digest = origin
+        if path is None or row is None:
+            return
+        self._opens = path
+
+        def read(task: Task) -> tuple[Dataset, FileState | None, str]:
+            state = file_state(path)
+            dataset = Dataset.open(path)
+            return dataset, state, dataset.digest(row) if dataset.has_row(row) else ""
+
+        def opened(found: tuple[Dataset, FileState | None, str]) -> None:
+            self._opens = None
+            dataset, state, known = found
+            self._chat.file_states.setdefault(path, state)
+            if not digest:
+                self._chat.history.relocate_row(origin, origin._replace(digest=known))
+            is_open = self.dataset is not None and self.dataset.path == dataset.path
+            if not is_open and self._chat.state.origin.path != path:
+                return
+            if not is_open:
+                self.leave()
+            self._previews.discard(row)
+            self._use(dataset)
+
+        def failed(error: TokvizError) -> None:
+            self._opens, self._gone = None, path
+            self.say(str(error), "error")
+
+        self.in_thread("open", read, opened, failed=failed)
 
     def _index(self, dataset: Dataset, task: Task) -> None:
         """Find all rows, and list those found so far."""
@@ -158,8 +200,15 @@ class Rows(Controller):
                 task.tell(self._list)
                 due = time.monotonic() + _INDEX_SECONDS
 
-    def leave(self) -> None:
-        """Forget the rows; the conversation stays."""
+    def leave(self, replaced_by: str = "") -> None:
+        """Forget the rows; the conversation stays.
+
+        Args:
+            replaced_by: The replacement, to report it if a dataset was open.
+        """
+        if self.dataset is not None and replaced_by:
+            name = Path(self.dataset.path).name
+            self.say(f"{replaced_by} replaces the dataset {name}. Ctrl+Z goes back to {name}.")
         self._left.show("conversation")
         self.checks.forget()
         self._stop_reading()
@@ -219,8 +268,8 @@ class Rows(Controller):
         def show(found: FoundRow | None) -> None:
             self._reading = None
             # The user may have left the rows or selected another one in the meantime.
-            if found is not None and self._chat.state.origin == before:
-                self._show_row(found, Origin(Path(dataset.path), row))
+            if found is not None and self._chat.state.origin[:2] == before[:2]:
+                self._show_row(found, Origin(Path(dataset.path), row, found.digest))
                 self._list()
 
         self.in_thread("row", lambda task: self._found(dataset, row), show)
@@ -314,7 +363,11 @@ class Rows(Controller):
     # -- findings and lengths of all rows
 
     def follow(self) -> None:
-        """Check the rows again if the template, tokenizer or length has changed."""
+        """Open the dataset of the current row, and check rows again if their tokens changed."""
+        origin = self._chat.state.origin
+        known = (self._opens, self._gone)
+        if origin.row is not None and self.row is None and origin.path not in known:
+            self.reopen(origin)
         if self.dataset is not None and self.checks.is_outdated:
             self.checks.start(self.dataset)
             self._show_checks()

@@ -5,10 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator
 from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.json_text import loads
-from tokviz.chat.messages import Message, Part
+from tokviz.chat.messages import (
+    MESSAGE_EXTRA_FIELDS,
+    REASONING_KEYS,
+    UNTRAINED_KEYS,
+    Message,
+    Part,
+    clean_text,
+)
+from tokviz.storage import json_file
 from tokviz.text import bytetext
 from tokviz.tui.widgets.conversation.rows import MessageBlock, MessageBlocks, PartBlock, PartPlace
 from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note
@@ -30,17 +40,25 @@ def place_in(conversation: Conversation, place: PartPlace | None) -> PartPlace |
         return None
     message, part = place or (0, 0)
     message = max(0, min(message, len(messages) - 1))
-    return PartPlace(message, max(0, min(part, max(1, len(messages[message].parts)) - 1)))
+    n_parts = max(1, len(messages[message].parts)) + len(fields(conversation, message))
+    return PartPlace(message, max(0, min(part, n_parts - 1)))
 
 
 def text_at(conversation: Conversation, place: PartPlace) -> str:
-    """Return the text of a part; it is empty in a message without parts."""
+    """Return the text of a part or field; it is empty in a message without parts."""
+    field = field_at(conversation, place)
+    if field is not None:
+        return field_text(_owner(conversation, place, field).extra[field.key])
     parts = conversation.messages[place.message].parts
     return parts[place.part].text if parts else ""
 
 
 def with_text(conversation: Conversation, place: PartPlace, text: str) -> Conversation:
-    """Replace the text of a part."""
+    """Replace the text of a part or field."""
+    field = field_at(conversation, place)
+    if field is not None:
+        value = field_value(text, _owner(conversation, place, field).extra[field.key])
+        return _with_field(conversation, place, field, value)
     message = conversation.messages[place.message]
     content: str | tuple[Part, ...]
     if isinstance(message.content, str):
@@ -81,8 +99,129 @@ def with_new_part(conversation: Conversation, place: PartPlace, kind: str) -> Co
     """Insert an empty part after another one; plain content becomes parts."""
     message = conversation.messages[place.message]
     parts = list(message.parts)
-    parts.insert(place.part + 1, Part(kind, ""))
+    parts.insert(min(place.part, len(parts) - 1) + 1, Part(kind, ""))
     return _with_message(conversation, place.message, replace(message, content=tuple(parts)))
+
+
+# -- fields: values beside the parts, shown after the parts
+
+
+class Field(NamedTuple):
+    """A field of a part, a message or the conversation.
+
+    Attributes:
+        key: Its key.
+        part: The part; `OF_MESSAGE` or `OF_CONVERSATION` for a field of these.
+    """
+
+    key: str
+    part: int
+
+    @property
+    def title(self) -> str:
+        """Its key, and the owner unless that is the message."""
+        if self.part == OF_CONVERSATION:
+            return f"{self.key} of the conversation"
+        return self.key if self.part == OF_MESSAGE else f"{self.key} of part {self.part + 1}"
+
+
+class JsonText(str):
+    """JSON that is being typed and is not valid yet."""
+
+
+OF_MESSAGE, OF_CONVERSATION = -1, -2
+NEW_FIELDS: dict[str, Any] = {
+    "reasoning_content": "",
+    "tool_call_id": "",
+    "name": "",
+    "weight": 0,
+    "tools": [],
+}
+"""The fields that can be added, with their first values; `tools` is of the conversation."""
+_MESSAGE_KEYS = (*MESSAGE_EXTRA_FIELDS, "tool_call_id", *UNTRAINED_KEYS)
+_KEYS = tuple(key for key in CONVERSATION_EXTRA_FIELDS if key != "system")
+"""The keys of a conversation; its system text is shown as a message."""
+
+
+def fields(conversation: Conversation, index: int) -> list[Field]:
+    """List the fields of a message; the last message has those of the conversation too."""
+    message, whole = conversation.messages[index], conversation.extra
+    parts = enumerate(message.parts)
+    found = [Field("id", n) for n, part in parts if part.extra.get("id") is not None]
+    keys = (key for key in _MESSAGE_KEYS if message.extra and message.extra.get(key) is not None)
+    found += [Field(key, OF_MESSAGE) for key in keys]
+    if whole and message is conversation.messages[-1]:
+        found += [Field(key, OF_CONVERSATION) for key in _KEYS if whole.get(key) is not None]
+    return found
+
+
+def field_at(conversation: Conversation, place: PartPlace) -> Field | None:
+    """Return the field at a place, None for a part."""
+    number = place.part - max(1, len(conversation.messages[place.message].parts))
+    return fields(conversation, place.message)[number] if number >= 0 else None
+
+
+def with_new_field(
+    conversation: Conversation, place: PartPlace, key: str
+) -> tuple[Conversation, PartPlace]:
+    """Add a field of `NEW_FIELDS`, or find it; also return its place."""
+    field = Field(key, OF_CONVERSATION if key == "tools" else OF_MESSAGE)
+    place = place if field.part == OF_MESSAGE else PartPlace(len(conversation.messages) - 1)
+    if field not in fields(conversation, place.message):
+        conversation = _with_field(conversation, place, field, NEW_FIELDS[key])
+    number = fields(conversation, place.message).index(field)
+    n_parts = max(1, len(conversation.messages[place.message].parts))
+    return conversation, PartPlace(place.message, n_parts + number)
+
+
+def field_text(value: Any) -> str:
+    r"""Return the text of a field: a text as it is, any other value as JSON.
+
+    >>> field_text("call_1"), field_text(0), field_text(["a"])
+    ('call_1', '0', '[\n  "a"\n]')
+    """
+    if isinstance(value, str):
+        return clean_text(value, True)
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def field_value(text: str, old: Any) -> Any:
+    """Return the value of an edited field: a text if it was one, otherwise parsed JSON."""
+    if isinstance(old, str) and not isinstance(old, JsonText):
+        return text
+    try:
+        value = json_file.loads(text)
+    except (ValueError, RecursionError):
+        return JsonText(text)
+    return JsonText(text) if value is None or isinstance(value, str) else value
+
+
+def _owner(
+    conversation: Conversation, place: PartPlace, field: Field
+) -> Conversation | Message | Part:
+    if field.part == OF_CONVERSATION:
+        return conversation
+    message = conversation.messages[place.message]
+    return message if field.part == OF_MESSAGE else message.parts[field.part]
+
+
+def _with_field(
+    conversation: Conversation, place: PartPlace, field: Field, value: Any
+) -> Conversation:
+    """Set the value of a field; None removes it."""
+    owner = _owner(conversation, place, field)
+    extra = {**owner.extra, field.key: value}
+    if value is None:
+        del extra[field.key]
+    changed: Any = replace(owner, extra=extra)
+    if field.part == OF_CONVERSATION:
+        return cast(Conversation, changed)
+    if field.part >= 0:
+        message = conversation.messages[place.message]
+        parts = [*message.parts]
+        parts[field.part] = changed
+        changed = replace(message, content=tuple(parts))
+    return _with_message(conversation, place.message, changed)
 
 
 def without_message(conversation: Conversation, index: int) -> Conversation:
@@ -92,7 +231,10 @@ def without_message(conversation: Conversation, index: int) -> Conversation:
 
 
 def without_part(conversation: Conversation, place: PartPlace) -> Conversation:
-    """Delete a part; a single remaining text part becomes plain content again."""
+    """Delete a part or field; a single remaining text part becomes plain content again."""
+    field = field_at(conversation, place)
+    if field is not None:
+        return _with_field(conversation, place, field, None)
     message = conversation.messages[place.message]
     parts = message.parts[: place.part] + message.parts[place.part + 1 :]
     is_plain = len(parts) == 1 and parts[0].kind == "text" and not parts[0].extra
@@ -112,6 +254,14 @@ def moved(conversation: Conversation, index: int, step: int) -> Conversation:
     messages = list(conversation.messages)
     messages[index], messages[index + step] = messages[index + step], messages[index]
     return replace(conversation, messages=tuple(messages))
+
+
+def with_other_answer(conversation: Conversation) -> Conversation | None:
+    """Return the other answer of a preference row; None for any other row."""
+    other = SHAPES[conversation.shape].other
+    if not other:
+        return None
+    return Conversation.from_json(conversation.to_json(), byte_text=True, shape=other)
 
 
 def with_messages_of(conversation: Conversation, other: Conversation) -> Conversation:
@@ -215,6 +365,16 @@ def blocks_of(
                 by_part.get((index, number), MaskCounts()).learned > 0,
             )
             for number, part in enumerate(message.parts or (Part("text", ""),))
+        )
+        beside = by_part.get((index, -1), MaskCounts()).learned > 0
+        parts += tuple(
+            PartBlock(
+                field.title,
+                text_at(conversation, PartPlace(index, len(parts) + number)),
+                beside and field.key in REASONING_KEYS,
+                has_kinds=False,
+            )
+            for number, field in enumerate(fields(conversation, index))
         )
         note = "" if counts is None else message_note(counts, index)
         warns = index in warned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from errno import ENOSPC
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,11 @@ from pathlib import Path
 from textual import on
 
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import SOURCES, Dataset, is_plain_text
+from tokviz.chat.dataset_rows import keeps_shape
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import ConversationError
+from tokviz.errors import InputFileError
 from tokviz.storage import json_file
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import output_error, read_file
@@ -41,6 +45,7 @@ class Files(Controller):
         screen: TokvizScreen,
         chat: ConversationAtHand,
         open_path: Callable[[Path], object],
+        reopen: Callable[[Origin], object],
         show: Callable[[], object],
     ) -> None:
         """Create the controller.
@@ -49,10 +54,12 @@ class Files(Controller):
             screen: The screen.
             chat: The conversation.
             open_path: Opens a file with one or more conversations.
+            reopen: Reads the dataset of a row again.
             show: Shows the new source of the conversation.
         """
         super().__init__(screen)
         self._chat, self._open_path, self._show = chat, open_path, show
+        self._reopen = reopen
         # A separate folder, because the other one has texts of the Tokens screen.
         self.safe = Safekeeping(
             screen,
@@ -78,15 +85,90 @@ class Files(Controller):
     def save_file(
         self, then: Callable[[], object] = lambda: None, state: State | None = None
     ) -> None:
-        """Write the conversation as JSON to its file. One from a dataset asks for a new file."""
+        """Write the conversation to its file, or its row into its dataset.
+
+        A table or a compressed dataset is not changed: the dataset goes to a new file.
+        """
         state = state or self._chat.state
-        path, row = state.origin
+        path, row, _ = state.origin
         if self._is_raw(state):
             return
-        if path is None or row is not None:
+        if path is None:
             self.save_as(then, state)
-        else:
+        elif row is None:
             self.save(path, replaces=False, then=then, state=state)
+        elif not self._chat.is_unsaved(state):
+            self.say(f"Row {row + 1:,} has no changes. F12 saves it to a separate file.")
+        elif keeps_shape(state.conversation):
+            self._save_row(then, state)
+        else:
+            self._ask_about_shape(then, state)
+
+    def _ask_about_shape(self, then: Callable[[], object], state: State) -> None:
+        shape = SHAPES[state.conversation.shape].looks
+        options = [
+            Option("messages", 'Save it as {"messages": [...]}', "", "The row gets another shape."),
+            Option("save as", "Save as…", "", "To a separate file. The dataset is not changed."),
+        ]
+
+        def picked(choice: str) -> None:
+            if choice == "messages":
+                self._save_row(then, state)
+            else:
+                self.save_as(then, state)
+
+        self.ask(PickDialog(f"The conversation no longer fits {shape}", options), picked)
+
+    def _save_row(
+        self, then: Callable[[], object], state: State, target: Path | None = None
+    ) -> None:
+        """Replace a row of a dataset in a thread."""
+        conversation, origin = state.conversation, state.origin
+        path, row, digest = origin
+        assert path is not None and row is not None
+        if target is None and not is_plain_text(path):
+            self._ask_for_dataset(then, state)
+            return
+        written = target or path
+
+        def data() -> Iterator[bytes]:
+            dataset = Dataset.open(path)
+            if not dataset.has_row(row) or digest not in ("", dataset.digest(row)):
+                reason = f"row {row + 1:,} changed on disk. Save the conversation to another file"
+                raise InputFileError(path, reason)
+            return dataset.with_row(row, conversation)
+
+        def saved(_: int) -> None:
+            where = f"row {row + 1:,} of {home_label(written)}"
+            self.say(f"Saved to {where}. The other rows are unchanged.")
+            self._chat.mark_saved(conversation)
+            new = Origin(written, row)
+            self._chat.history.relocate_row(origin, new)
+            self.session.remember_folder(written)
+            self._reopen(new)
+            self._show()
+            then()
+
+        self.safe.save(
+            written,
+            data,
+            saved,
+            replaces=target is not None,
+            save_as=partial(self.save_as, then, state),
+            reload=self._open_path,
+            kept="Replaces only this row; other changes on disk stay. If the row itself changed "
+            "there, nothing is saved.",
+        )
+
+    def _ask_for_dataset(self, then: Callable[[], object], state: State) -> None:
+        """Ask for the file of a dataset that cannot be changed in place."""
+        path = state.origin.path
+        assert path is not None
+        name = path if path.suffix.lower() in SOURCES else Path(path.stem)
+        stem = name.stem.removesuffix("-edited")
+        offered = self.safe.offer(path.resolve().parent, f"{stem}-edited{name.suffix}")
+        dialog = SaveFileDialog(*offered, title="Save the dataset with this row as")
+        self.ask(dialog, partial(self._save_row, then, state))
 
     @action("Save the conversation as…", "f12", section="File", words="export")
     def save_as(
@@ -236,21 +318,26 @@ class Files(Controller):
         earlier = pluralize(n_earlier, f"earlier {CONVERSATIONS.noun}")
         unsaved = []
         for state in states:
-            conversation, (path, row) = state.conversation, state.origin
-            # Restored work is saved to its path, which must not be a dataset.
-            path = path if row is None else None
+            conversation, (path, row, digest) = state.conversation, state.origin
             name = f"this {CONVERSATIONS.noun}" if state is here else earlier
             parts = partial(editing.json_parts, conversation)
-            unsaved.append(Unsaved(conversation, parts, path, name))
+            of = None if row is None else (row, digest)
+            unsaved.append(Unsaved(conversation, parts, path, name, of))
         return unsaved
 
-    def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
+    def restore(
+        self,
+        text: str,
+        path: Path | None,
+        row: tuple[int, str] | None,
+        then: Callable[[], object],
+    ) -> None:
         """Restore an unsaved conversation; undo returns to the current one."""
         try:
             conversation = Conversation.from_json(json_file.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
             conversation = editing.raw_row(text)
-        self._chat.load(conversation, Origin(path), is_there=False)
+        self._chat.load(conversation, Origin(path, *(row or ())), is_there=False)
         then()
 
 

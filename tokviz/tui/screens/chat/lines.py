@@ -11,6 +11,7 @@ _SOURCES = {
     "template": "the template",
     "generation marks": "generation marks",
     "role spans": "the roles",
+    "plain text": "the prompt's length",
 }
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from textual import on
 
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import PART_KINDS, ROLES
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -31,6 +32,11 @@ _KIND_HELP = {
     "python": "Python code written by the assistant. In the loss.",
     "python_output": "Output of the code. Masked, because the interpreter writes it.",
     "tool_call": 'A tool call as JSON: {"name": …, "arguments": {…}}. In the loss.',
+    "reasoning_content": "Field: the assistant's reasoning before its answer.",
+    "tool_call_id": "Field: the id of the call that this message answers.",
+    "name": "Field: the name of the speaker or the tool.",
+    "weight": "Field: 0 takes the message out of the loss.",
+    "tools": "Field of the conversation: the tools that the model may call, as JSON.",
 }
 
 
@@ -145,18 +151,24 @@ class Messages(Controller):
 
     # -- parts
 
-    @action("Add a part to the message…", "alt+p", section="Messages")
+    @action("Add a part or a field to the message…", "alt+p", section="Messages")
     def add_part(self) -> None:
-        """An assistant message can contain text, Python code with its output, and tool calls."""
+        """Add text, Python code, its output or a tool call; or a field, such as reasoning."""
         self._at_cursor(self._ask_part)
 
     def _ask_part(self, place: PartPlace) -> None:
         def picked(name: str) -> None:
-            conversation = editing.with_new_part(self._chat.conversation, place, name)
-            self._chat.change(conversation, PartPlace(place.message, place.part + 1))
+            here = self._chat.conversation
+            if name in editing.NEW_FIELDS:
+                self._chat.change(*editing.with_new_field(here, place, name))
+                return
+            part = min(place.part, len(here.messages[place.message].parts) - 1) + 1
+            conversation = editing.with_new_part(here, place, name)
+            self._chat.change(conversation, PartPlace(place.message, part))
 
         following = editing.kind_behind(self._kind_at(place))
-        self._ask_which("Add a part", PART_KINDS, _KIND_HELP, "", following, picked)
+        kinds = (*PART_KINDS, *editing.NEW_FIELDS)
+        self._ask_which("Add a part or a field", kinds, _KIND_HELP, "", following, picked)
 
     @action("Kind of the part…", "alt+x", section="Messages")
     def pick_kind(self) -> None:
@@ -164,6 +176,9 @@ class Messages(Controller):
         self._at_cursor(self._ask_kind)
 
     def _ask_kind(self, place: PartPlace) -> None:
+        if editing.field_at(self._chat.conversation, place) is not None:
+            self.say("This is a field, not a part of the content. ✕ removes it.")
+            return
         kind = self._kind_at(place)
 
         def picked(name: str) -> None:
@@ -176,7 +191,7 @@ class Messages(Controller):
 
     def _kind_at(self, place: PartPlace) -> str:
         parts = self._chat.conversation.messages[place.message].parts
-        return parts[place.part].kind if parts else "text"
+        return parts[place.part].kind if place.part < len(parts) else "text"
 
     def _ask_which(
         self,
@@ -204,12 +219,13 @@ class Messages(Controller):
 
     def _delete_part(self, place: PartPlace) -> None:
         conversation = self._chat.conversation
-        if len(conversation.messages[place.message].parts) < 2:
+        field = editing.field_at(conversation, place)
+        if field is None and len(conversation.messages[place.message].parts) < 2:
             self._delete(place)
             return
         shorter = editing.without_part(conversation, place)
         self._chat.change(shorter, PartPlace(place.message, max(0, place.part - 1)))
-        self.say("The part is deleted. Ctrl+Z brings it back.")
+        self.say(f"The {'part' if field is None else 'field'} is deleted. Ctrl+Z brings it back.")
 
     @action("Join the parts of the message", section="Messages")
     def join_parts(self) -> None:
@@ -228,7 +244,8 @@ class Messages(Controller):
         if place is None or len(conversation.messages) < 2:
             return
         before = self._chat.messages.neighbour(-1)
-        if len(conversation.messages[place.message].parts) > 1:
+        is_field = editing.field_at(conversation, place) is not None
+        if is_field or len(conversation.messages[place.message].parts) > 1:
             conversation = editing.without_part(conversation, place)
         else:
             conversation = editing.without_message(conversation, place.message)
@@ -236,6 +253,19 @@ class Messages(Controller):
         text = editing.text_at(conversation, editing.place_in(conversation, target) or target)
         location = end_of(text) if before else (0, 0)
         self._chat.change(conversation, target, location=location)
+
+    @action("Show the other answer", section="Messages", words="chosen rejected preference")
+    def show_other_answer(self) -> None:
+        """Switch between the chosen and the rejected answer of a preference row."""
+        here = self._chat.state
+        other = editing.with_other_answer(here.conversation)
+        if other is None:
+            self.say("This row does not have a chosen and a rejected answer.")
+            return
+        if not self._chat.is_unsaved(here):
+            self._chat.mark_saved(other)
+        self._chat.change(other, PartPlace(len(other.messages) - 1))
+        self.say(SHAPES[other.shape].note)
 
     # -- undo
 

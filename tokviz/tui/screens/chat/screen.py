@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.chat.dataset import ChatRequest
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
@@ -120,7 +121,7 @@ class ChatScreen(TokvizScreen):
         editor.should_replace_all = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths, self._show_lines)
-        self.files = Files(self, chat, self.rows.open_path, self._show_lines)
+        self.files = Files(self, chat, self.rows.open_path, self.rows.reopen, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         one_part = OnePart(self, self.views, "-short")
@@ -165,7 +166,7 @@ class ChatScreen(TokvizScreen):
                 if template:
                     self.chat.change(template=template)
             case ShowConversation(conversation, template=template):
-                self.rows.leave()
+                self.rows.leave("The conversation")
                 self.chat.load(conversation, Origin())
                 if template:  # from a session file
                     self.chat.mark_saved(conversation)
@@ -273,6 +274,12 @@ class ChatScreen(TokvizScreen):
     def title_items(self) -> list[BarItem]:
         """Name the template and the tokenizer."""
         template = self.chat.state.template
+        if self.chat.conversation.is_plain:
+            no_template = (Span("no template", "heading"), Span(" ▾", "key"))
+            return [
+                BarItem(no_template, "screen.pick_template"),
+                tokenizer_item(self.session.tokenizer),
+            ]
         title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
         models = f" ({title})" if title.lower() != template else ""
         return [
@@ -290,8 +297,11 @@ class ChatScreen(TokvizScreen):
         name = safe(origin.path.name) if origin.path else unnamed
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
-        if dataset is not None and self.rows.row is not None:
-            name += f" {self.rows.row + 1:,}"
+        if self.rows.row is not None:
+            shape = self.chat.conversation.shape
+            answer = f" {shape.removesuffix('_text')}" if SHAPES[shape].other else ""
+            name += f" {self.rows.row + 1:,}{answer}"
+        if dataset is not None:
             rows, lengths = f"Rows {dataset.n_rows:,}", "Lengths"
         self.left.set_title("conversation", name)
         self.left.set_title("rows", rows)

@@ -30,10 +30,12 @@ class Origin(NamedTuple):
     Attributes:
         path: The file, or None if it was not saved.
         row: Its row in the file, from 0; None if the file is a single conversation.
+        digest: The digest of the row when it was read; empty if it was saved since.
     """
 
     path: Path | None = None
     row: int | None = None
+    digest: str = ""
 
 
 class State(NamedTuple):
@@ -66,6 +68,12 @@ class History(UndoHistory[State]):
         for entry in self.entries:
             if entry.state.conversation is conversation:
                 entry.state = entry.state._replace(origin=origin)
+
+    def relocate_row(self, old: Origin, new: Origin) -> None:
+        """Change the origin of all versions of a row after one of them was saved."""
+        for entry in self.entries:
+            if entry.state.origin == old:
+                entry.state = entry.state._replace(origin=new)
 
     def is_ahead(self, conversation: Conversation) -> bool:
         """Return whether a conversation is the current one, or one that redo leads to."""
@@ -130,7 +138,11 @@ class ConversationAtHand:
     @property
     def modified(self) -> bool:
         """True if the conversation is not saved anywhere."""
-        return all(self.conversation is not known for known in self._saved)
+        return self.is_unsaved(self.state)
+
+    def is_unsaved(self, state: State) -> bool:
+        """Return whether the conversation of a state is not saved anywhere."""
+        return all(state.conversation is not known for known in self._saved)
 
     @property
     def unsaved(self) -> list[State]:

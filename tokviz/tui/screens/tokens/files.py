@@ -180,7 +180,9 @@ class Files(Controller):
         again = partial(self.unless_unsaved, go_on)
         unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on, again)
 
-    def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
+    def restore(
+        self, text: str, path: Path | None, row: object, then: Callable[[], object]
+    ) -> None:
         """Restore an unsaved text, unless the user keeps the current one."""
 
         def restored() -> None:

@@ -62,9 +62,10 @@ def header_spans(block: MessageBlock, index: int, width: int, *, is_live: bool) 
     return _cut([*left, Span("─" * max(0, rule), "rule"), *right], width)
 
 
-def kind_spans(kind: str, width: int, *, is_live: bool) -> list[Span]:
-    """Draw the row above a part that names its kind."""
-    name = Span(f"{safe(kind)} ▾", "key" if is_live else "dim", RunAction("kind"))
+def kind_spans(kind: str, width: int, *, is_live: bool, has_kinds: bool = True) -> list[Span]:
+    """Draw the row above a part that names its kind, or the key of a field."""
+    action = RunAction("kind") if has_kinds else None
+    name = Span(safe(kind) + " ▾" * has_kinds, "key" if is_live else "dim", action)
     return _cut([name, Span("  ", "rule"), Span("✕", "dim", RunAction("delete_part"))], width)
 
 
@@ -161,7 +162,8 @@ class Blocks(LineScrollView, can_focus=False):
         gutter = Span(_SIGNS[part.learned], "good" if part.learned else "rule")
         if row.kind == "kind":
             is_live = self.live == (row.message, row.part)
-            return [gutter, *kind_spans(part.kind, width - GUTTER, is_live=is_live)]
+            how = {"is_live": is_live, "has_kinds": part.has_kinds}
+            return [gutter, *kind_spans(part.kind, width - GUTTER, **how)]
         if row.kind == "more":
             return [gutter, Span("… click to show all of it", "dim")]
         return [gutter, Span(self._glyphs(part.text[row.start : row.end]))]

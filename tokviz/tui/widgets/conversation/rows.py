@@ -42,11 +42,13 @@ class PartBlock(NamedTuple):
         kind: The kind of a part, empty for a message whose content is a text.
         text: Its text.
         learned: Whether any of its tokens is in the loss.
+        has_kinds: Whether its kind can be changed.
     """
 
     kind: str
     text: str
     learned: bool = False
+    has_kinds: bool = True
 
 
 class MessageBlock(NamedTuple):

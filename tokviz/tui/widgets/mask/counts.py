@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.rendering import MASK_SOURCES, Rendering, TokenRun
+from tokviz.chat.spans import Reason
 from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
@@ -38,28 +39,32 @@ class PartCounts(NamedTuple):
         by_message: The counts of each message, its header included.
         spans: The tokens of each part's own text, including those that are cut off.
         cut: The number of tokens of each message that are cut off.
+        header: The counts of each message's template text, which includes tools.
     """
 
     by_part: dict[tuple[int, int], MaskCounts]
     by_message: dict[int, MaskCounts]
     spans: dict[tuple[int, int], list[TokenRun]]
     cut: dict[int, int]
+    header: dict[int, MaskCounts]
 
 
-NOTHING = PartCounts({}, {}, {}, {})
+NOTHING = PartCounts({}, {}, {}, {}, {})
 """The counts of no tokens."""
 
 
 def part_counts(rendering: Rendering) -> PartCounts:
     """Count the kept tokens of a rendering by message and by part."""
-    counts = PartCounts({}, {}, {}, {})
-    by_part, by_message, spans, cut = counts
+    counts = PartCounts({}, {}, {}, {}, {})
+    by_part, by_message, spans, cut, header = counts
     mask, kept = rendering.mask, rendering.n_kept
     for run in rendering.runs:
         first, last, message, part = run[:4]
         n_kept = max(0, min(last, kept) - first)
         learned = mask.count(1, first, first + n_kept)
         by_message[message] = by_message.get(message, MaskCounts()).plus(n_kept, learned)
+        if run.reason == Reason.HEADER:
+            header[message] = header.get(message, MaskCounts()).plus(n_kept, learned)
         if first + n_kept < last:
             cut[message] = cut.get(message, 0) + last - first - n_kept
         if n_kept:
@@ -135,8 +140,12 @@ def roles_rows(
         return []
     by_role: dict[str, MaskCounts] = {}
     for message, count in sorted(counts.by_message.items()):
+        header = counts.header.get(message, MaskCounts())
         role = roles[message] if 0 <= message < len(roles) else "no message"
-        by_role[role] = by_role.get(role, MaskCounts()).plus(*count)
+        own = count.tokens - header.tokens, count.learned - header.learned
+        for name, more in (("template", header), (role, own)):
+            if more[0]:
+                by_role[name] = by_role.get(name, MaskCounts()).plus(*more)
     rows: list[Row] = [(Span(f"{'':<12}{'tokens':>9}{'learned':>10}", "dim"),)]
     most = max((count.tokens for count in by_role.values()), default=1) or 1
     bar_width = max(0, width - 32)
