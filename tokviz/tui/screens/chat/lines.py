@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokviz.chat.rendering import Rendering
+from tokviz.tui.screens.chat.rendering import POLICY_WORDS
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.spans import Span
@@ -15,7 +16,7 @@ _SOURCES = {
 
 
 def status_items(
-    rendering: Rendering | None, n_findings: int, *, is_waiting: bool
+    rendering: Rendering | None, n_findings: int, *, is_waiting: bool, change: str = ""
 ) -> list[BarItem]:
     """Sum a rendering up.
 
@@ -23,6 +24,7 @@ def status_items(
         rendering: The tokens, None for none.
         n_findings: How much was found.
         is_waiting: Whether newer tokens are on their way.
+        change: The effect of the last change of a variable or of the policy, or "".
     """
     if rendering is None:
         words = "rendering…" if is_waiting else "no tokens"
@@ -37,10 +39,14 @@ def status_items(
         ),
         *_findings(n_findings),
     ]
+    if change:
+        items.insert(1, _item(change, "", "show_view('changes')"))
     if cut:
         items.append(
             _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")
         )
+    policy = POLICY_WORDS[rendering.specials]
+    items.append(BarItem((Span(f"specials {policy}"),), "screen.toggle_specials", (Span(policy),)))
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
     if missing:

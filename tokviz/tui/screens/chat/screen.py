@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from tokviz.chat.dataset import ChatRequest
 from tokviz.chat.messages import ConversationError
+from tokviz.chat.template_files import is_path
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
 from tokviz.text.glyphs import safe
@@ -32,6 +33,7 @@ from tokviz.tui.screens.chat.navigation import Looking
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.screens.chat.templates import Templates
+from tokviz.tui.screens.chat.variables import Variables
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
@@ -49,7 +51,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
@@ -67,6 +69,7 @@ class ChatScreen(TokvizScreen):
         Files,
         Messages,
         Templates,
+        Variables,
         TokenizerChoice,
         Rows,
         CopyConversation,
@@ -106,11 +109,13 @@ class ChatScreen(TokvizScreen):
         editor.placeholder = "an empty message"
         listed = DatasetRows(id="rows")
         lengths = RowsView(id="lengths")
+        variables = LinkRows(id="variables")
         self.left = left = ViewSwitcher(
             (
                 SwitcherView("conversation", "", "show_conversation", lambda: self.messages),
                 SwitcherView("rows", "", "show_list('rows')", lambda: listed),
                 SwitcherView("lengths", "", "show_list('lengths')", lambda: lengths),
+                SwitcherView("variables", "", "show_list('variables')", lambda: variables),
             ),
             id="left",
         )
@@ -123,6 +128,7 @@ class ChatScreen(TokvizScreen):
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
+        self.variables = Variables(self, chat, left, variables)
         one_part = OnePart(self, self.views, "-short")
         self.looking = Looking(self, chat, self.rendered, left, self.views, self.rows, one_part)
         Messages(self, chat)
@@ -155,7 +161,7 @@ class ChatScreen(TokvizScreen):
         match request:
             case ChatRequest(path, template, max_tokens):
                 self.chat.max_tokens = max_tokens
-                if template in TEMPLATES:
+                if template in TEMPLATES or not is_path(template):
                     self.chat.history.restart(self.chat.state._replace(template=template))
                 else:
                     self.templates.use_file(Path(template))
@@ -164,25 +170,31 @@ class ChatScreen(TokvizScreen):
                 self.choice.use(source)
                 if template:
                     self.chat.change(template=template)
-            case ShowConversation(conversation, template=template):
+            case ShowConversation(conversation, _, template, variables, specials):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
-                if template:  # from a session file
+                if variables is not None:  # from a session file
                     self.chat.mark_saved(conversation)
-                if template in TEMPLATES:
-                    self.chat.change(template=template)
+                    self.chat.specials = specials or None
+                    self.chat.change(template=template, variables=variables)
 
     def saved(self) -> dict[str, Any]:
         """Return the conversation, unless it is the sample or an unreadable row."""
         chat = self.chat
         if chat.is_sample or editing.raw_index(chat.conversation) is not None:
             return {}
-        return {"conversation": chat.conversation.to_json(), "template": chat.state.template}
+        return {
+            "conversation": chat.conversation.to_json(),
+            "template": chat.state.template,
+            "variables": dict(chat.state.variables),
+            "specials": chat.specials or "",
+        }
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
         self.messages.editor.live.set_tokenizer(tokenizer)
         self.messages.editor.refresh()
+        self.templates.forget_own()
         self.rendered.refresh()
 
     def _asked_why(self) -> Asked | str:
@@ -226,10 +238,13 @@ class ChatScreen(TokvizScreen):
             [message.role for message in conversation.messages],
             rendered.counts,
             self._problem_text(),
-            f"Rendering with {self.chat.state.template}…" if rendered.is_gone else "",
+            f"Rendering with {self.chat.template_name}…" if rendered.is_gone else "",
             rendered.findings,
             self.looking.wanted_pin(),
+            rendered.change,
         )
+        self.looking.mark_change()
+        self.variables.follow()
         self.rows.follow()
         self._show_lines()
 
@@ -256,7 +271,10 @@ class ChatScreen(TokvizScreen):
         self._show_tabs()
         rendered, dataset, row = self.rendered, self.rows.dataset, self.rows.row
         items = status_items(
-            rendered.rendering, len(rendered.findings), is_waiting=rendered.is_waiting
+            rendered.rendering,
+            len(rendered.findings),
+            is_waiting=rendered.is_waiting,
+            change="{}: {}".format(*rendered.change) if rendered.change else "",
         )
         where: list[BarItem] = []
         if dataset is not None and row is not None:
@@ -272,8 +290,9 @@ class ChatScreen(TokvizScreen):
 
     def title_items(self) -> list[BarItem]:
         """Name the template and the tokenizer."""
-        template = self.chat.state.template
-        title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
+        template, own = self.chat.template_name, self.chat.state.template not in self.chat.jinja
+        title = "own" if own else "Jinja"
+        title = TEMPLATES[template].title if template in TEMPLATES else title
         models = f" ({title})" if title.lower() != template else ""
         return [
             BarItem(
@@ -304,9 +323,10 @@ class ChatScreen(TokvizScreen):
         self.left.show("conversation")
 
     def action_show_list(self, shown: str) -> None:
-        """Show the rows or the lengths, even if their tab is clicked again."""
+        """Show the rows, the lengths or the variables, even if their tab is clicked again."""
         if self.left.shown != shown:
-            (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
+            shows = {"rows": self.rows.show_rows, "lengths": self.rows.show_lengths}
+            shows.get(shown, self.variables.show_variables)()
 
     @action("Back", "escape", section="View", priority=False)
     def action_escape(self) -> None:

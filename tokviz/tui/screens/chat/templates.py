@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
 from tokviz.chat.template_files import is_path, read_template
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
@@ -17,7 +19,6 @@ from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.view_switcher import neighbour
 
 if TYPE_CHECKING:
-    from tokviz.chat.jinja_template import JinjaTemplate
     from tokviz.tui.tasks import Task
 
 _FILE = "file…"
@@ -46,6 +47,10 @@ class Templates(Controller):
         No text is lost.
         """
         options = [
+            Option(name, name or own.name, "of the tokenizer", f"{own.title}. {own.help}")
+            for name, own in self._own().items()
+        ]
+        options += [
             Option(t.name, t.name, t.title if t.title != t.name else "", f"{t.help} {t.source}")
             for t in TEMPLATES.values()
         ]
@@ -62,6 +67,8 @@ class Templates(Controller):
             )
         )
         current = self._chat.state.template
+        if not current and not self._own():
+            current = self._chat.template_name
 
         def picked(name: str) -> None:
             if name.startswith(_FILE):
@@ -74,8 +81,19 @@ class Templates(Controller):
     @action("Next template", section="Rendering")
     def next_template(self) -> None:
         """See the same conversation in the next template of the list."""
-        names = [*TEMPLATES, *self._chat.jinja]
+        names = [*self._own(), *TEMPLATES, *self._chat.jinja]
         self._chat.change(template=neighbour(names, self._chat.state.template))
+
+    def _own(self) -> dict[str, JinjaTemplate]:
+        """Return the Jinja templates of the tokenizer's own files; see `own_templates`."""
+        own = (self._chat.own or {}).items()
+        return {name: each for name, each in own if isinstance(each, JinjaTemplate)}
+
+    def forget_own(self) -> None:
+        """Close the tokenizer's templates, because another tokenizer is used."""
+        for template in self._own().values():
+            template.close()
+        self._chat.own = None
 
     @action("Open a Jinja template…", section="Rendering")
     def open_template(self, path: str = "") -> None:
@@ -117,8 +135,20 @@ class Templates(Controller):
 
     def end(self) -> None:
         """End the processes that render Jinja templates."""
+        self.forget_own()
         for template in self._chat.jinja.values():
             template.close()
+
+    @action("Special tokens: as transformers or as text", "f6", section="Rendering",
+            words="policy sanitize control tokens injection both")  # fmt: skip
+    def toggle_specials(self) -> None:
+        """Recognize special tokens in contents, as transformers does, or encode them as text.
+
+        The view Changes shows both side by side.
+        """
+        was_text = self._chat.policy == CONTENT_AS_TEXT
+        self._chat.specials = TRANSFORMERS if was_text else CONTENT_AS_TEXT
+        self._render()
 
     @action("Maximum number of tokens…", section="Rendering")
     def set_max_tokens(self) -> None:

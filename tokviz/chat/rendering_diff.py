@@ -1,0 +1,60 @@
+"""Differences between two renderings of a conversation."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from itertools import takewhile
+from operator import eq
+from typing import NamedTuple
+
+from tokviz.chat.rendering import Rendering
+from tokviz.text.sentences import pluralize
+
+_MOST_ALIGNED = 4_000
+"""Number of tokens up to which the tokens from the first to the last difference are aligned."""
+
+
+class RenderingDiff(NamedTuple):
+    """The tokens that differ between two renderings.
+
+    Attributes:
+        before: The first rendering.
+        after: The second rendering.
+        places: In order, neighboring tokens of the first and those of the second in their place.
+            If very many may differ, they are one place.
+    """
+
+    before: Rendering
+    after: Rendering
+    places: list[tuple[range, range]]
+
+    @classmethod
+    def of(cls, before: Rendering, after: Rendering) -> RenderingDiff:
+        """Compare two renderings."""
+        ids, others = before.ids.tolist(), after.ids.tolist()
+        first = _n_same(ids, others)
+        last = _n_same(ids[first:][::-1], others[first:][::-1])
+        ids, others = ids[first : len(ids) - last], others[first : len(others) - last]
+        codes = [("replace", 0, len(ids), 0, len(others))]
+        if len(ids) + len(others) <= _MOST_ALIGNED:
+            codes = [*SequenceMatcher(None, ids, others).get_opcodes()]
+        places = [(range(first + a, first + a_end), range(first + b, first + b_end))
+                  for code, a, a_end, b, b_end in codes if code != "equal"]  # fmt: skip
+        return cls(before, after, places)
+
+    @property
+    def first(self) -> int | None:
+        """The first differing token of the second rendering, or its last one; None for none."""
+        return min(self.places[0][1].start, len(self.after) - 1) if self.places else None
+
+    def __str__(self) -> str:
+        """Describe the change in a few words."""
+        if self.first is None:
+            return "no token changed"
+        n = sum(max(map(len, place)) for place in self.places)
+        return f"{pluralize(n, 'token')} changed from #{self.first} on"
+
+
+def _n_same(ids: list[int], others: list[int]) -> int:
+    """Return the length of the common start."""
+    return sum(takewhile(bool, map(eq, ids, others)))
