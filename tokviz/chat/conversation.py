@@ -121,11 +121,11 @@ class Conversation:
 
     def media_notes(self) -> tuple[str, ...]:
         """Return a sentence that lists the images, audio, videos and files, or nothing."""
-        parts = ((n, part.kind) for n, it in enumerate(self.messages) for part in it.parts)
-        media = [f"{kind} (message {n + 1})" for n, kind in parts if kind in MEDIA_KINDS]
-        listed = ", ".join(media if len(media) <= _MOST_LISTED else [*media[:_MOST_LISTED], "…"])
-        words = "the tokens are placeholders, their real number depends on the model's processor"
-        return (f"{pluralize(len(media), 'media part')}: {listed}; {words}.",) if media else ()
+        parts = ((n, part.kind) for n, it in enumerate(self.messages, 1) for part in it.parts)
+        media = [f"{kind} (message {n})" for n, kind in parts if kind in MEDIA_KINDS]
+        listed = ", ".join([*media[:_MOST_LISTED], "…"] if len(media) > _MOST_LISTED else media)
+        words = "placeholders; the number of real tokens depends on the model's processor"
+        return (f"{pluralize(len(media), 'media part')}, {listed}: {words}.",) if media else ()
 
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""

@@ -18,18 +18,20 @@ class RenderingDiff(NamedTuple):
     """The tokens that differ between two renderings.
 
     Attributes:
+        cause: What was changed, in words, such as "enable_thinking = true".
         before: The first rendering.
         after: The second rendering.
         places: In order, neighboring tokens of the first and those of the second in their place.
             If very many may differ, they are one place.
     """
 
+    cause: str
     before: Rendering
     after: Rendering
     places: list[tuple[range, range]]
 
     @classmethod
-    def of(cls, before: Rendering, after: Rendering) -> RenderingDiff:
+    def of(cls, cause: str, before: Rendering, after: Rendering) -> RenderingDiff:
         """Compare two renderings."""
         ids, others = before.ids.tolist(), after.ids.tolist()
         first = _n_same(ids, others)
@@ -40,7 +42,7 @@ class RenderingDiff(NamedTuple):
             codes = [*SequenceMatcher(None, ids, others).get_opcodes()]
         places = [(range(first + a, first + a_end), range(first + b, first + b_end))
                   for code, a, a_end, b, b_end in codes if code != "equal"]  # fmt: skip
-        return cls(before, after, places)
+        return cls(cause, before, after, places)
 
     @property
     def first(self) -> int | None:
@@ -51,8 +53,8 @@ class RenderingDiff(NamedTuple):
         """Describe the change in a few words."""
         if self.first is None:
             return "no token changed"
-        n = sum(max(map(len, place)) for place in self.places)
-        return f"{pluralize(n, 'token')} changed from #{self.first} on"
+        n_tokens = pluralize(sum(max(map(len, place)) for place in self.places), "token")
+        return f"{n_tokens} changed from #{self.first} on"
 
 
 def _n_same(ids: list[int], others: list[int]) -> int:

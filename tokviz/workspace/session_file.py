@@ -217,13 +217,8 @@ def restore(session: Session, loaded: LoadedSession) -> None:
     session.tell(OthersChanged())
     if loaded.conversation is not None:
         specials = saved.specials if saved.specials in SPECIALS else ""
-        conversation = ShowConversation(
-            loaded.conversation,
-            template=saved.template,
-            variables=saved.variables,
-            specials=specials,
-        )
-        session.ask(conversation, later=True)
+        options = saved.template, saved.variables, specials
+        session.ask(ShowConversation(loaded.conversation, "chat", *options), later=True)
     if loaded.replayed:
         text = saved.replay_text
         replay = ReplayRequest(loaded.replayed, saved.merge, text, lesson=saved.lesson)

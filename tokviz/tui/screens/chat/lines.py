@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokviz.chat.rendering import Rendering
+from tokviz.chat.rendering_diff import RenderingDiff
 from tokviz.tui.screens.chat.rendering import POLICY_WORDS
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.mask.counts import percent
@@ -16,15 +17,15 @@ _SOURCES = {
 
 
 def status_items(
-    rendering: Rendering | None, n_findings: int, *, is_waiting: bool, change: str = ""
+    rendering: Rendering | None, n_findings: int, change: RenderingDiff | None, *, is_waiting: bool
 ) -> list[BarItem]:
     """Sum a rendering up.
 
     Args:
         rendering: The tokens, None for none.
         n_findings: How much was found.
+        change: What the last change of a variable or of the policy changed; None for none.
         is_waiting: Whether newer tokens are on their way.
-        change: The effect of the last change of a variable or of the policy, or "".
     """
     if rendering is None:
         words = "rendering…" if is_waiting else "no tokens"
@@ -39,14 +40,14 @@ def status_items(
         ),
         *_findings(n_findings),
     ]
-    if change:
-        items.insert(1, _item(change, "", "show_view('changes')"))
+    if change is not None:
+        spans = Span(f"{change.cause}: ", "heading"), Span(str(change), "heading")
+        items.insert(1, BarItem(spans, "screen.show_view('changes')", spans[1:]))
     if cut:
         items.append(
             _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")
         )
-    policy = POLICY_WORDS[rendering.specials]
-    items.append(BarItem((Span(f"specials {policy}"),), "screen.toggle_specials", (Span(policy),)))
+    items.append(BarItem((Span(POLICY_WORDS[rendering.specials]),), "screen.toggle_specials"))
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
     if missing:

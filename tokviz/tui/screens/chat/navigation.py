@@ -159,8 +159,8 @@ class Looking(Controller):
     def mark_change(self) -> None:
         """Explain the first token changed by a variable or the policy, once after the change."""
         change = self._rendered.change
-        if change is not self._marked and change is not None and change[1].first is not None:
-            self.pick_token(change[1].first)
+        if change is not self._marked and change is not None and change.first is not None:
+            self.pick_token(change.first)
         self._marked = change
 
     @on(MaskView.Entered)

@@ -45,8 +45,8 @@ LINT_SECONDS = 0.2
 """Seconds without a change before the lint starts."""
 
 
-POLICY_WORDS = {TRANSFORMERS: "as transformers", CONTENT_AS_TEXT: "content as text"}
-"""Short names of the policies for special tokens."""
+POLICY_WORDS = {TRANSFORMERS: "specials as transformers", CONTENT_AS_TEXT: "specials as text"}
+"""The policies for special tokens in contents, in a few words."""
 
 
 class Wanted(NamedTuple):
@@ -76,7 +76,7 @@ class RenderedConversation(Controller):
         rendering: The newest tokens, None if there are none.
         counts: The token counts of messages and parts.
         problem: The error if there are no tokens.
-        change: A change of a variable or of the policy that led to the tokens, and its effect.
+        change: What the last change of a variable or of the policy changed, if it led to the tokens.
         findings: The findings of the last lint.
         finding: The index of the current finding, -1 before the first.
     """
@@ -90,7 +90,7 @@ class RenderedConversation(Controller):
         self.rendering: Rendering | None = None
         self.counts = NOTHING
         self.problem: TokvizError | None = None
-        self.change: tuple[str, RenderingDiff] | None = None
+        self.change: RenderingDiff | None = None
         self.findings: list[Finding] = []
         self.finding = -1
         self._worker = LatestWorker[Wanted](screen, "render")
@@ -215,15 +215,9 @@ class RenderedConversation(Controller):
             if raw is not None:
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
-            made = render(
-                wanted.tokenizer,
-                wanted.conversation,
-                wanted.template,
-                wanted.max_tokens,
-                most_new,
-                variables=wanted.variables,
-                specials=wanted.specials,
-            )
+            given = wanted.tokenizer, wanted.conversation, wanted.template, wanted.max_tokens
+            variables, specials = wanted.variables, wanted.specials
+            made = render(*given, most_new, variables=variables, specials=specials)
             return made, part_counts(made)
         except TokvizError as error:
             return error
@@ -238,8 +232,8 @@ class RenderedConversation(Controller):
             (self.rendering, self.counts), self.problem = made, None
         self.change = None
         if before is not None and self.rendering is not None and known is not None:
-            words = _change_words(known, wanted)
-            self.change = (words, RenderingDiff.of(before, self.rendering)) if words else None
+            cause = _cause(known, wanted)
+            self.change = RenderingDiff.of(cause, before, self.rendering) if cause else None
         self._show()
         self._tell_known()
         # Do not lint after every key.
@@ -274,7 +268,7 @@ class RenderedConversation(Controller):
         self.in_thread("lint", find, found)
 
 
-def _change_words(before: Wanted, now: Wanted) -> str:
+def _cause(before: Wanted, now: Wanted) -> str:
     """Name the variables, or the policy, in which two requests for a conversation differ."""
     if before.conversation is not now.conversation:
         return ""

@@ -161,8 +161,8 @@ class ChatScreen(TokvizScreen):
         match request:
             case ChatRequest(path, template, max_tokens):
                 self.chat.max_tokens = max_tokens
-                if template in TEMPLATES or not is_path(template):
-                    self.chat.history.restart(self.chat.state._replace(template=template))
+                if not template or template in TEMPLATES or not is_path(template):
+                    self.chat.history.restart(self.chat.state._replace(template=template or ""))
                 else:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
@@ -183,12 +183,9 @@ class ChatScreen(TokvizScreen):
         chat = self.chat
         if chat.is_sample or editing.raw_index(chat.conversation) is not None:
             return {}
-        return {
-            "conversation": chat.conversation.to_json(),
-            "template": chat.state.template,
-            "variables": dict(chat.state.variables),
-            "specials": chat.specials or "",
-        }
+        names = {"template": chat.state.template, "specials": chat.specials or ""}
+        variables = {**chat.state.variables}
+        return {"conversation": chat.conversation.to_json(), "variables": variables, **names}
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
@@ -270,22 +267,14 @@ class ChatScreen(TokvizScreen):
         self.show_title()
         self._show_tabs()
         rendered, dataset, row = self.rendered, self.rows.dataset, self.rows.row
-        items = status_items(
-            rendered.rendering,
-            len(rendered.findings),
-            is_waiting=rendered.is_waiting,
-            change="{}: {}".format(*rendered.change) if rendered.change else "",
-        )
+        tokens, n_findings = rendered.rendering, len(rendered.findings)
+        items = status_items(tokens, n_findings, rendered.change, is_waiting=rendered.is_waiting)
         where: list[BarItem] = []
         if dataset is not None and row is not None:
             scan = self.rows.checks.scan
-            where = row_items(
-                row,
-                dataset.n_rows,
-                "" if scan is None else scan.progress(dataset),
-                len(self.rows.listed.rows) if self.rows.filter else None,
-                complete=dataset.complete,
-            )
+            progress = "" if scan is None else scan.progress(dataset)
+            n_listed = len(self.rows.listed.rows) if self.rows.filter else None
+            where = row_items(row, dataset.n_rows, progress, n_listed, complete=dataset.complete)
         self.status.show(items, where)
 
     def title_items(self) -> list[BarItem]:

@@ -144,9 +144,8 @@ class ConversationAtHand:
     @property
     def policy(self) -> str:
         """The policy for special tokens in force, a key of `SPECIALS`."""
-        template = self.template
-        by_template = template.specials if isinstance(template, ChatTemplate) else TRANSFORMERS
-        return self.specials or by_template
+        it = self.template
+        return self.specials or (it.specials if isinstance(it, ChatTemplate) else TRANSFORMERS)
 
     @property
     def modified(self) -> bool:

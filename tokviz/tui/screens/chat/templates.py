@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.chat.jinja_template import JinjaTemplate
-from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
+from tokviz.chat.spans import SPECIALS
 from tokviz.chat.template_files import is_path, read_template
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
@@ -58,17 +58,9 @@ class Templates(Controller):
             Option(name, name, "Jinja", f"{template.title}. {template.help}")
             for name, template in self._chat.jinja.items()
         ]
-        options.append(
-            Option(
-                _FILE,
-                "A Jinja file…",
-                "or type its path",
-                _FILE_HELP,
-            )
-        )
-        current = self._chat.state.template
-        if not current and not self._own():
-            current = self._chat.template_name
+        options.append(Option(_FILE, "A Jinja file…", "or type its path", _FILE_HELP))
+        is_own = self._own() and not self._chat.state.template
+        current = "" if is_own else self._chat.template_name
 
         def picked(name: str) -> None:
             if name.startswith(_FILE):
@@ -146,8 +138,7 @@ class Templates(Controller):
 
         The view Changes shows both side by side.
         """
-        was_text = self._chat.policy == CONTENT_AS_TEXT
-        self._chat.specials = TRANSFORMERS if was_text else CONTENT_AS_TEXT
+        self._chat.specials = neighbour([*SPECIALS], self._chat.policy)
         self._render()
 
     @action("Maximum number of tokens…", section="Rendering")

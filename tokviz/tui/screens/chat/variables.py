@@ -10,7 +10,6 @@ from typing import Any
 from textual import on
 
 from tokviz.chat import json_text
-from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.variables import TemplateVariable
@@ -26,8 +25,8 @@ from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.spans import ChangeVariable, Row, Span, Word, flow, words_of
 from tokviz.tui.widgets.view_switcher import ViewSwitcher, neighbour
 
-_BESIDE = ("tools", "documents")
 _UNSET = object()
+_NOTE = 'JSON, such as "text", 12 or true. Leave it empty to reset the variable.'
 
 
 class Variables(Controller):
@@ -48,15 +47,12 @@ class Variables(Controller):
         if template is not self._template:
             self._template, self._found = template, ()
             if isinstance(template, JinjaTemplate):
-                take = partial(self._take, template)
-                # If the template is invalid, its rendering reports it.
-                self.in_thread(
-                    "variables", lambda task: template.parameters(), take, failed=lambda error: None
-                )
+                # The rendering reports an error of the template, too.
+                take, fail = partial(self._take, template), lambda error: None
+                self.in_thread("variables", lambda task: template.parameters(), take, failed=fail)
         is_needed = self._found or self._left.shown == "variables"
         self._left.set_title("variables", f"Variables {len(self._found)}" if is_needed else "")
-        name = self._chat.template_name
-        self._view.show(partial(variable_rows, self._found, self._chat.state, name))
+        self._view.show(partial(variable_rows, self._found, self._chat.state))
 
     def _take(self, template: JinjaTemplate, found: list[TemplateVariable]) -> None:
         if template is self._template:
@@ -78,14 +74,15 @@ class Variables(Controller):
     def _picked(self, message: RowsView.Picked) -> None:
         if isinstance(message.action, ChangeVariable):
             name, how = message.action
-            variable = next(it for it in self._found if it.name == name)
-            values = choices_of(variable)
+            variable = next(it for it in [*self._found, TemplateVariable(name)] if it.name == name)
+            value = given(self._chat.state).get(name, variable.default)
+            choices = choices_of(variable)
             if how == "reset":
                 self._set(name, _UNSET)
-            elif how == "edit" or not values:
-                self._edit(variable)
+            elif how == "next" and choices:
+                self._set(name, neighbour(choices, value))
             else:
-                self._set(name, neighbour(values, value_of(variable, self._chat.state)))
+                self._edit(name, value)
 
     def _set(self, name: str, value: object) -> None:
         values = {**self._chat.state.variables, name: value}
@@ -93,27 +90,16 @@ class Variables(Controller):
             del values[name]
         self._chat.change(variables=values)
 
-    def _edit(self, variable: TemplateVariable) -> None:
+    def _edit(self, name: str, value: object) -> None:
         def read(text: str) -> object:
             try:
-                value, _ = json_text.loads(bytetext.to_bytes(text)) if text else (_UNSET, False)
-                if variable.name in _BESIDE:
-                    Conversation((), extra={variable.name: value}).objects(variable.name)
+                return json_text.loads(bytetext.to_bytes(text))[0] if text else _UNSET
             except ConversationError as error:
                 raise Wrong(sentence(str(error))) from None
-            return value
 
-        value = value_of(variable, self._chat.state)
-        dialog = AskDialog(
-            f"Variable {safe(variable.name)}",
-            'Its value as JSON, such as "text", 12, true or [{"name": "add"}]. Leave it empty to '
-            "use the value of the row or the template.",
-            read,
-            value="" if value is None else _json(value),
-            placeholder="not set",
-            verb="set",
-        )
-        self.ask(dialog, partial(self._set, variable.name))
+        shown, title = "" if value is None else _json(value), f"Variable {safe(name)}"
+        dialog = AskDialog(title, _NOTE, read, value=shown, placeholder="not set", verb="set")
+        self.ask(dialog, partial(self._set, name))
 
 
 def _json(value: object) -> str:
@@ -128,43 +114,36 @@ def choices_of(variable: TemplateVariable) -> list[Any]:
     return default + [value for value in variable.choices if value not in default]
 
 
-def _given(state: State) -> Mapping[str, Any]:
-    """Return the values of the row and of the user."""
-    conversation = state.conversation.with_variables(state.variables)
-    beside = {key: conversation.extra.get(key) for key in _BESIDE}
-    return {**{key: it for key, it in beside.items() if it}, **conversation.variables}
+def given(state: State) -> Mapping[str, Any]:
+    """Return the values of the row and of the user for variables of the template."""
+    extra = state.conversation.extra
+    beside = {key: extra[key] for key in ("tools", "documents") if extra.get(key) is not None}
+    return {**beside, **state.conversation.variables, **state.variables}
 
 
-def value_of(variable: TemplateVariable, state: State) -> Any:
-    """Return the value of a variable; None if it is not set."""
-    return _given(state).get(variable.name, variable.default)
-
-
-def variable_rows(
-    found: Sequence[TemplateVariable], state: State, template: str, width: int
-) -> list[Row]:
+def variable_rows(found: Sequence[TemplateVariable], state: State, width: int) -> list[Row]:
     """Draw variables with their values, kinds and defaults, and links that change them.
 
     Args:
         found: The variables that the template reads.
         state: The conversation with the values of its row and of the user.
-        template: The template's name.
         width: Columns of a row.
     """
     if not found:
-        text = f"{safe(template)} reads no variables. The Jinja template of a model may."
-        return flow(words_of(text, "dim"), width)
+        return flow(words_of("This template reads no variables.", "dim"), width)
     rows: list[Row] = []
+    values = given(state)
     names = min(max(len(variable.name) for variable in found), max(12, width // 2))
     for variable in found:
-        name, value = variable.name, value_of(variable, state)
+        name, value = variable.name, values.get(variable.name, variable.default)
         shown = "not set" if value is None else fit(safe(_json(value)), max(8, width - names - 1))
-        source = "yours" if name in state.variables else "from the row" * (name in _given(state))
-        default = "" if variable.default is None else f"default {_json(variable.default)}"
-        facts = ", ".join(filter(None, (source, variable.kind, default))) or "any kind"
+        source = "yours" if name in state.variables else "from the row" * (name in values)
+        default = f"default {_json(variable.default)}" if source else "default"
+        default *= variable.default is not None
+        facts = "· " + (", ".join(filter(None, (variable.kind, source, default))) or "any kind")
         words: list[Word] = [[Span(shown, "link", ChangeVariable(name, "next"))]]
         words += words_of(safe(facts), "dim")
         hows = ["edit"] * bool(variable.choices) + ["reset"] * (name in state.variables)
-        words += [[Span(how, "link", ChangeVariable(name, how))] for how in hows]
+        words += [[Span("· ", "dim"), Span(how, "link", ChangeVariable(name, how))] for how in hows]
         rows += flow(words, width, (Span(column(safe(name), names) + " ", "heading"),))
     return rows

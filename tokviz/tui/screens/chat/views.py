@@ -41,12 +41,7 @@ VIEWS = (
         "What each position predicts, and which predictions are in the loss.",
     ),
     Kind("roles", "Roles", "The number of tokens of each role, and of those in the loss."),
-    Kind(
-        "changes",
-        "Changes",
-        "What a variable or the policy for special tokens changed: the tokens before and after.",
-        words="side by side compare policies diff",
-    ),
+    Kind("changes", "Changes", "The tokens before and after changing a variable or the policy."),
     Kind("findings", "Findings", "Problems of the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
@@ -71,7 +66,7 @@ class ChatViews(Container):
         self.rendering: Rendering | None = None
         self.pin: int | None = None
         self._roles: Sequence[str] = ()
-        self._change: tuple[str, RenderingDiff] | None = None
+        self._change: RenderingDiff | None = None
         self._counts = NOTHING
         self._findings = self._listed = list[Finding]()
         self._said = ("", "")
@@ -153,7 +148,7 @@ class ChatViews(Container):
         waiting: str,
         findings: list[Finding],
         pin: int | None,
-        change: tuple[str, RenderingDiff] | None = None,
+        change: RenderingDiff | None = None,
     ) -> None:
         """Show other tokens.
 
@@ -165,7 +160,7 @@ class ChatViews(Container):
             waiting: Description of the running work, or "".
             findings: Findings of the conversation.
             pin: The token to explain.
-            change: A change that led to these tokens, and its effect.
+            change: What a variable or the policy changed, if that led to these tokens.
         """
         self.rendering, self._roles, self._counts = rendering, roles, counts
         self._change = change
@@ -233,19 +228,17 @@ class ChatViews(Container):
 _MOST_PLACES = 200
 
 
-def changes_rows(change: tuple[str, RenderingDiff] | None, width: int) -> list[Row]:
+def changes_rows(diff: RenderingDiff | None, width: int) -> list[Row]:
     """Draw the tokens that a change replaced, above the new ones.
 
     Args:
-        change: The change of a variable or of the policy, and its effect; None for none.
+        diff: What a variable or the policy changed; None for nothing.
         width: Columns of a row.
     """
-    if change is None:
-        text = "Change a variable of the template, or the policy for special tokens (F6)."
-        return flow(words_of(text, "dim"), width)
-    words, diff = change
+    if diff is None:
+        return flow(words_of("Change a variable, or the policy for special tokens.", "dim"), width)
     total = f"{len(diff.before):,} → {pluralize(len(diff.after), 'token')} in all"
-    rows = [*flow(words_of(f"{words}: {diff}, {total}."), width), ()]
+    rows = [*flow(words_of(f"{diff.cause}: {diff}, {total}."), width), ()]
     for before, after in diff.places[:_MOST_PLACES]:
         number = Span(f"#{after.start}", "link", GoTo(min(after.start, len(diff.after) - 1)))
         indent = Span(" " * len(number.text))
