@@ -41,8 +41,7 @@ def status_items(
         *_findings(n_findings),
     ]
     if change is not None:
-        spans = Span(f"{change.cause}: ", "heading"), Span(str(change), "heading")
-        items.insert(1, BarItem(spans, "screen.show_view('changes')", spans[1:]))
+        items.insert(1, _item(f"{change.cause}: {change}", "", "show_view('changes')"))
     if cut:
         items.append(
             _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")

@@ -76,7 +76,7 @@ class RenderedConversation(Controller):
         rendering: The newest tokens, None if there are none.
         counts: The token counts of messages and parts.
         problem: The error if there are no tokens.
-        change: What the last change of a variable or of the policy changed, if it led to the tokens.
+        change: What a variable or the policy changed, if that led to the tokens.
         findings: The findings of the last lint.
         finding: The index of the current finding, -1 before the first.
     """

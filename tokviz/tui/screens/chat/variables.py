@@ -50,8 +50,8 @@ class Variables(Controller):
                 # The rendering reports an error of the template, too.
                 take, fail = partial(self._take, template), lambda error: None
                 self.in_thread("variables", lambda task: template.parameters(), take, failed=fail)
-        is_needed = self._found or self._left.shown == "variables"
-        self._left.set_title("variables", f"Variables {len(self._found)}" if is_needed else "")
+        n_found = len(self._found)
+        self._left.set_title("variables", f"Variables {n_found}" if n_found else "")
         self._view.show(partial(variable_rows, self._found, self._chat.state))
 
     def _take(self, template: JinjaTemplate, found: list[TemplateVariable]) -> None:
