@@ -1302,7 +1302,7 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
         rendering = screen.rendered.rendering
         assert b"QHi" in b"".join(map(rendering.token_bytes, range(len(rendering))))
         await pilot.press("ctrl+z", "ctrl+z")
-        assert screen.chat.history.state.template == "nanochat"
+        assert screen.chat.template is TEMPLATES["nanochat"]
 
 
 def slow_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, threading.Event]:

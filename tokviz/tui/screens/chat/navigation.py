@@ -196,9 +196,8 @@ class Looking(Controller):
 
     def wanted_pin(self) -> int | None:
         """Return the token to explain: the chosen one, or else the one at the cursor."""
-        editor, place, rendering = (
-            self._chat.messages.editor, self._chat.place, self._rendered.rendering,
-        )  # fmt: skip
+        editor, place = self._chat.messages.editor, self._chat.place
+        rendering = self._rendered.rendering
         if rendering is None or place is None or not editor.has_focus:
             return kept_pin(self._views.pin, self._views.rendering, rendering)
         if (place, editor.selection) == self._came_by_token:

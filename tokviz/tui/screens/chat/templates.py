@@ -59,8 +59,6 @@ class Templates(Controller):
             for name, template in self._chat.jinja.items()
         ]
         options.append(Option(_FILE, "A Jinja file…", "or type its path", _FILE_HELP))
-        is_own = self._own() and not self._chat.state.template
-        current = "" if is_own else self._chat.template_name
 
         def picked(name: str) -> None:
             if name.startswith(_FILE):
@@ -68,18 +66,22 @@ class Templates(Controller):
             elif name != self._chat.state.template:
                 self._chat.change(template=name)
 
-        self.ask(PickDialog("Template", options, current=current, typed=_typed), picked)
+        self.ask(PickDialog("Template", options, current=self._current(), typed=_typed), picked)
 
     @action("Next template", section="Rendering")
     def next_template(self) -> None:
         """See the same conversation in the next template of the list."""
         names = [*self._own(), *TEMPLATES, *self._chat.jinja]
-        self._chat.change(template=neighbour(names, self._chat.state.template))
+        self._chat.change(template=neighbour(names, self._current()))
 
     def _own(self) -> dict[str, JinjaTemplate]:
         """Return the Jinja templates of the tokenizer's own files; see `own_templates`."""
         own = (self._chat.own or {}).items()
         return {name: each for name, each in own if isinstance(each, JinjaTemplate)}
+
+    def _current(self) -> str:
+        is_default = self._own() and not self._chat.state.template
+        return "" if is_default else self._chat.template_name
 
     def forget_own(self) -> None:
         """Close the tokenizer's templates, because another tokenizer is used."""
@@ -149,14 +151,9 @@ class Templates(Controller):
             self._chat.max_tokens = number
             self._render()
 
-        dialog = AskDialog(
-            "Maximum number of tokens",
-            "The context size of the training: later tokens are not in the loss.",
-            _number,
-            value=str(self._chat.max_tokens),
-            placeholder="2048",
-            verb="set",
-        )
+        title, value = "Maximum number of tokens", str(self._chat.max_tokens)
+        note = "The context size of the training: later tokens are not in the loss."
+        dialog = AskDialog(title, note, _number, value=value, placeholder="2048", verb="set")
         self.ask(dialog, given)
 
 
