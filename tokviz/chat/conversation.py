@@ -124,8 +124,8 @@ class Conversation:
         parts = ((n, part.kind) for n, it in enumerate(self.messages, 1) for part in it.parts)
         media = [f"{kind} (message {n})" for n, kind in parts if kind in MEDIA_KINDS]
         listed = ", ".join([*media[:_MOST_LISTED], "…"] if len(media) > _MOST_LISTED else media)
-        words = "placeholders; the number of real tokens depends on the model's processor"
-        return (f"{pluralize(len(media), 'media part')}, {listed}: {words}.",) if media else ()
+        words = "The template writes placeholders; the real tokens depend on the model's processor."
+        return (f"{pluralize(len(media), 'media part')}: {listed}. {words}",) if media else ()
 
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""

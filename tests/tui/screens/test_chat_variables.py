@@ -401,4 +401,6 @@ async def test_media_are_listed_as_placeholders(tmp_path: Path) -> None:
         screen.looking.show_view("roles")
         await settle(pilot)
         words = " ".join("".join(line.split("│")[2:]) for line in screen_text(app).splitlines())
-        assert "1 media part, image (message 1): placeholders" in " ".join(words.split())
+        assert "1 media part: image (message 1). The template writes placeholders" in " ".join(
+            words.split()
+        )

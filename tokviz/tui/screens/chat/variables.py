@@ -136,11 +136,12 @@ def variable_rows(found: Sequence[TemplateVariable], state: State, width: int) -
     names = min(max(len(variable.name) for variable in found), max(12, width // 2))
     for variable in found:
         name, value = variable.name, values.get(variable.name, variable.default)
-        shown = "not set" if value is None else fit(safe(_json(value)), max(8, width - names - 1))
         source = "yours" if name in state.variables else "from the row" * (name in values)
         default = f"default {_json(variable.default)}" if source else "default"
         default *= variable.default is not None
         facts = "· " + (", ".join(filter(None, (variable.kind, source, default))) or "any kind")
+        shown = "not set" if value is None else safe(_json(value))
+        shown = fit(shown, max(12, width - names - len(facts) - 2))
         words: list[Word] = [[Span(shown, "link", ChangeVariable(name, "next"))]]
         words += words_of(safe(facts), "dim")
         hows = ["edit"] * bool(variable.choices) + ["reset"] * (name in state.variables)
