@@ -1082,7 +1082,7 @@ async def test_a_number_goes_to_a_row_a_message_or_a_token(tmp_path: Path) -> No
 
 async def test_a_rendering_is_cut_off_where_the_user_says() -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(150, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         await screen.run_action("set_max_tokens")
         await settle(pilot)
