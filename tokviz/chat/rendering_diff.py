@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
-from itertools import takewhile
-from operator import eq
 from typing import NamedTuple
 
 from tokviz.chat.rendering import Rendering
+from tokviz.text.common_prefix import n_common
 from tokviz.text.sentences import pluralize
 
 _MOST_ALIGNED = 4_000
@@ -33,9 +32,9 @@ class RenderingDiff(NamedTuple):
     @classmethod
     def of(cls, cause: str, before: Rendering, after: Rendering) -> RenderingDiff:
         """Compare two renderings."""
-        ids, others = before.ids.tolist(), after.ids.tolist()
-        first = _n_same(ids, others)
-        last = _n_same(ids[first:][::-1], others[first:][::-1])
+        ids, others = before.ids, after.ids
+        first = n_common(ids, others)
+        last = n_common(ids[first:][::-1], others[first:][::-1])
         ids, others = ids[first : len(ids) - last], others[first : len(others) - last]
         codes = [("replace", 0, len(ids), 0, len(others))]
         if len(ids) + len(others) <= _MOST_ALIGNED:
@@ -55,8 +54,3 @@ class RenderingDiff(NamedTuple):
             return "no token changed"
         n_tokens = pluralize(sum(max(map(len, place)) for place in self.places), "token")
         return f"{n_tokens} changed from #{self.first} on"
-
-
-def _n_same(ids: list[int], others: list[int]) -> int:
-    """Return the length of the common start."""
-    return sum(takewhile(bool, map(eq, ids, others)))
