@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, BinaryIO, ClassVar, cast
 
@@ -400,12 +400,17 @@ class ChatRequest:
 
     Attributes:
         path: The file.
-        template: The name of a template, or the path of a file with a Jinja template.
+        template: The name of a template, or the path of a file with a Jinja template; "" for the
+            tokenizer's own.
         max_tokens: The number of tokens to keep of a rendering.
+        variables: Values for variables of a Jinja template.
+        specials: The policy for special tokens; None for that of the template.
     """
 
     screen: ClassVar[str] = "chat"
 
     path: str
-    template: str = "nanochat"
+    template: str = ""
     max_tokens: int = DEFAULT_MAX_TOKENS
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    specials: str | None = None

@@ -14,6 +14,7 @@ from textual.widgets import Static
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation
+from tokviz.chat.dataset import ChatRequest
 from tokviz.chat.render import render
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.app import TokvizApp
@@ -404,3 +405,21 @@ async def test_media_are_listed_as_placeholders(tmp_path: Path) -> None:
         assert "1 media part: image (message 1). The template writes placeholders" in " ".join(
             words.split()
         )
+
+
+async def test_options_of_the_command_line_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{json.dumps(CHAT)}\n" * 2)
+    values = {"enable_thinking": False}
+    request = ChatRequest(str(path), variables=values, specials="content_as_text")
+    tokenizer = model(tmp_path / "mine")
+    app = TokvizApp(Session(Opened("hello"), tokenizer, remember=False, first=request))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        expected = render(tokenizer, CHAT, variables=values, specials="content_as_text")
+        assert screen.rendered.rendering is not None
+        assert screen.rendered.rendering.ids == expected.ids
+        await press(pilot, "alt+n")
+        assert screen.rendered.rendering.ids == expected.ids, "for every row"

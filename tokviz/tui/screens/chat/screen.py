@@ -159,11 +159,12 @@ class ChatScreen(TokvizScreen):
     def answer(self, request: Request) -> None:
         """Show what another part of the app, or the command line, asks for."""
         match request:
-            case ChatRequest(path, template, max_tokens):
-                self.chat.max_tokens = max_tokens
-                if not template or template in TEMPLATES or not is_path(template):
-                    self.chat.history.restart(self.chat.state._replace(template=template or ""))
-                else:
+            case ChatRequest(path, template, max_tokens, variables, specials):
+                self.chat.max_tokens, self.chat.specials = max_tokens, specials
+                is_file = template not in TEMPLATES and is_path(template)
+                state = self.chat.state._replace(variables=variables)
+                self.chat.history.restart(state if is_file else state._replace(template=template))
+                if is_file:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
             case UseTokenizer(source, template=template):

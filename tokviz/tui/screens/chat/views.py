@@ -81,14 +81,10 @@ class ChatViews(Container):
             "changes": lambda: LinkRows(id="view-changes"),
             "findings": lambda: self.findings,
         }
-        self.turns = ViewSwitcher(
-            [
-                SwitcherView(kind.id, kind.title, f"show_view('{kind.id}')", makers[kind.id])
-                for kind in VIEWS
-            ],
-            frame=self,
-            id="views",
-        )
+        views = [
+            SwitcherView(it.id, it.title, f"show_view('{it.id}')", makers[it.id]) for it in VIEWS
+        ]
+        self.turns = ViewSwitcher(views, frame=self, id="views")
         self._said_line = Static(id="said")
         self.why = Static(id="why")
 
