@@ -334,7 +334,7 @@ async def test_values_of_the_row_are_the_base_and_the_users_values_override_them
         await press(pilot, "enter")
         app.screen.query_one(Field).value = "[1]"
         await press(pilot, "enter")
-        assert "key 'tools': must be a list of objects" in str(screen.rendered.problem)
+        assert "key 'tools': number 1 is a number" in str(screen.rendered.problem)
         assert screen.chat.conversation.to_json() == row, "the row is not changed"
 
 
