@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, BinaryIO, ClassVar, cast
 
@@ -412,5 +412,5 @@ class ChatRequest:
     path: str
     template: str = ""
     max_tokens: int = DEFAULT_MAX_TOKENS
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] | None = None
     specials: str | None = None

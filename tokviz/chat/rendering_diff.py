@@ -9,7 +9,7 @@ from tokviz.chat.rendering import Rendering
 from tokviz.text.common_prefix import n_common
 from tokviz.text.sentences import pluralize
 
-_MOST_ALIGNED = 4_000
+_MOST_ALIGNED = 2_000
 """Number of tokens up to which the tokens from the first to the last difference are aligned."""
 
 

@@ -162,7 +162,7 @@ class ChatScreen(TokvizScreen):
             case ChatRequest(path, template, max_tokens, variables, specials):
                 self.chat.max_tokens, self.chat.specials = max_tokens, specials
                 is_file = template not in TEMPLATES and is_path(template)
-                state = self.chat.state._replace(variables=variables)
+                state = self.chat.state._replace(variables=variables or {})
                 self.chat.history.restart(state if is_file else state._replace(template=template))
                 if is_file:
                     self.templates.use_file(Path(template))
