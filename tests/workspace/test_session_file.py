@@ -53,6 +53,7 @@ def test_what_is_written_is_read(
     path = tmp_path_factory.getbasetemp() / "round.tokviz.json"
     named, patterns = ("gpt2", "x"), ("gpt4",)
     one = SavedSession(text, cursor, tokenizers=named, split_patterns=patterns, conversation=HI)
+    one = one._replace(variables={"enable_thinking": False}, specials="transformers")
     path.write_bytes(session_file.to_bytes(one))
     assert read_session(path) == one
 
@@ -60,7 +61,8 @@ def test_what_is_written_is_read(
 def test_a_session_is_saved_and_restored(tmp_path: Path) -> None:
     ours = Session(Opened("some text"), tokviz.load("gpt2"), remember=False)
     ours.others.append(ComparedTokenizer("cl100k_base", tokviz.load("cl100k_base")))
-    fields = {"cursor": 3, "conversation": HI, "template": "chatml", "lesson": "minbpe", "merge": 2}
+    chat = {"conversation": HI, "template": "chatml", "variables": {"x": [1]}, "specials": "?"}
+    fields = {"cursor": 3, "lesson": "minbpe", "merge": 2, **chat}
     made = capture_session(ours, "compare", fields | {"replayed": "/home/me/secret/minbpe"})()
     assert "secret" not in session_file.to_bytes(made).decode()
 
@@ -71,7 +73,7 @@ def test_a_session_is_saved_and_restored(tmp_path: Path) -> None:
     assert [other.source for other in theirs.others] == ["cl100k_base"]
     assert theirs.take_requests("tokens") == [ShowSavedText("some text", 3, True, "ids", "compare")]
     assert theirs.take_requests("chat") == [
-        ShowConversation(Conversation.from_json(HI), template="chatml")
+        ShowConversation(Conversation.from_json(HI), template="chatml", variables={"x": [1]})
     ]
     (replay,) = theirs.take_requests("replay")
     assert isinstance(replay, ReplayRequest)
@@ -123,6 +125,7 @@ def test_it_goes_on_without_what_is_wrong() -> None:
         "newer": ({"tokviz": 2}, "newer version of tokviz"),
         "number": ({"tokviz": 1, "cursor": "x"}, "(key 'cursor'): must be a whole number"),
         "flag": ({"tokviz": 1, "cursor": True}, "must be a whole number"),
+        "object": ({"tokviz": 1, "variables": []}, "must be an object"),
         "item": ({"tokviz": 1, "tokenizers": ["a", 1]}, "must be a list of texts"),
         "list": ({"tokviz": 1, "split_patterns": "gpt2"}, "must be a list"),
         "deep": ('{"tokviz":1,"text":' + "[" * 100_000, "nested too deeply"),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tokviz.chat.dataset_shapes import SHAPES, fits_plain, shape_of
 from tokviz.chat.messages import (
     MEDIA_KEYS,
+    MEDIA_KINDS,
     REASONING_KEYS,
     TOOL_ROLES,
     ConversationError,
@@ -19,12 +20,16 @@ from tokviz.chat.messages import (
     parse_tool_call,
 )
 from tokviz.storage import json_file
+from tokviz.text.sentences import pluralize
 
 CONVERSATION_EXTRA_FIELDS = (
     *("tools", "functions", "documents", "system", "history"),
     *(*REASONING_KEYS, *MEDIA_KEYS),
 )
 """The keys of a conversation, besides the messages, that are for the model; others are metadata."""
+
+
+_MOST_LISTED = 8
 
 
 class ExtraField(NamedTuple):
@@ -112,11 +117,23 @@ class Conversation:
         return value
 
     def with_variables(self, variables: Mapping[str, Any]) -> Conversation:
-        """Return the conversation with further variables for a Jinja template."""
+        """Return the conversation with further variables for a Jinja template.
+
+        Tools and documents replace those of the conversation.
+        """
         if not variables:
             return self
         together = {**self.variables, **variables}
-        return replace(self, extra={**self.extra, "chat_template_kwargs": together})
+        beside = {key: together.pop(key) for key in ("tools", "documents") if key in variables}
+        return replace(self, extra={**self.extra, **beside, "chat_template_kwargs": together})
+
+    def media_notes(self) -> tuple[str, ...]:
+        """Return a sentence that lists the images, audio, videos and files, or nothing."""
+        parts = ((n, part.kind) for n, it in enumerate(self.messages, 1) for part in it.parts)
+        media = [f"{kind} (message {n})" for n, kind in parts if kind in MEDIA_KINDS]
+        listed = ", ".join([*media[:_MOST_LISTED], "…"] if len(media) > _MOST_LISTED else media)
+        words = "The template writes placeholders; the real tokens depend on the model's processor."
+        return (f"{pluralize(len(media), 'media part')}: {listed}. {words}",) if media else ()
 
     def untrained(self) -> dict[int, str]:
         """Return the messages that are excluded from the loss, and the key that excludes each."""

@@ -485,12 +485,17 @@ class ChatRequest:
 
     Attributes:
         path: The file.
-        template: The name of a template, or the path of a file with a Jinja template.
+        template: The name of a template, or the path of a file with a Jinja template; "" for the
+            tokenizer's own.
         max_tokens: The number of tokens to keep of a rendering.
+        variables: Values for variables of a Jinja template.
+        specials: The policy for special tokens; None for that of the template.
     """
 
     screen: ClassVar[str] = "chat"
 
     path: str
-    template: str = "nanochat"
+    template: str = ""
     max_tokens: int = DEFAULT_MAX_TOKENS
+    variables: Mapping[str, Any] | None = None
+    specials: str | None = None

@@ -132,7 +132,7 @@ class JinjaTemplate:
             pieces=marked.pieces,
             generation=marked.counted if has_marks else None,
             mask_source=GENERATION_MARKS if has_marks else ROLE_SPANS,
-            notes=_notes(marked.turns_missed(conversation)),
+            notes=(*_notes(marked.turns_missed(conversation)), *conversation.media_notes()),
             left_out=list(self._left_out(conversation, marked)),
             untrained={} if has_marks else conversation.untrained(),
         )

@@ -495,7 +495,7 @@ class _Usage:
         self.choices: list[Any] = []
 
     def described(self, name: str) -> Json:
-        kind = "text" if name.endswith("_token") else self.kind
+        kind = "text" if name.endswith("_token") else "list" if name in GIVEN_BESIDE else self.kind
         return {"name": name, "kind": kind, "default": self.default, "choices": self.choices}
 
 

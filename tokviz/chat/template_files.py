@@ -70,6 +70,21 @@ def own_template(tokenizer: Tokenizer, name: str = "") -> JinjaTemplate | None:
     return _from_files(Path(tokenizer.folder), files, name)
 
 
+def own_templates(tokenizer: Tokenizer) -> dict[str, ChatTemplate | JinjaTemplate]:
+    """Return the templates of the tokenizer's own files by name, if there are several.
+
+    The default, nanochat's if the files have no template, has the name "".
+
+    Raises:
+        InputFileError: If one of the files is damaged.
+    """
+    files = model_files_of(tokenizer)
+    names = files.templates if files is not None and len(files.templates) > 1 else {}
+    found = {name: load_template(name, tokenizer) for name in names}
+    has_default = not names or DEFAULT in names
+    return {"": load_template(None, tokenizer), **found} if has_default else found
+
+
 def read_template(path: Path) -> JinjaTemplate:
     """Read a template from a file, or from a model's folder.
 

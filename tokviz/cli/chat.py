@@ -182,7 +182,12 @@ def _open_app(arguments: argparse.Namespace, path: str) -> int:
     from tokviz.chat.dataset import ChatRequest
     from tokviz.tui.run import run as run_app
 
-    request = ChatRequest(path, arguments.template, arguments.max_tokens)
+    variables = {}
+    if arguments.set or arguments.variables:
+        template = load_template(arguments.template, options.load_tokenizer(arguments))
+        variables = chat_variables.variables_of(arguments, template)
+    given = arguments.max_tokens, variables, chat_variables.specials_of(arguments)
+    request = ChatRequest(path, arguments.template or "", *given)
     tokenizer = options.requested_tokenizer(arguments)
     return run_app(tokenizer=tokenizer, first=request)
 

@@ -7,7 +7,7 @@ subscribers of each kind of change, and imports no screen library.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -128,11 +128,21 @@ class ReplayRequest(NamedTuple):
 
 
 class ShowConversation(NamedTuple):
-    """Show a conversation that is not from a file, optionally with another template."""
+    """Show a conversation that is not from a dataset.
+
+    Attributes:
+        conversation: The conversation.
+        screen: The id of the screen.
+        template: The template of a session file.
+        variables: The values of its variables in a session file; None if it is from elsewhere.
+        specials: The policy for special tokens of a session file; "" for that of the template.
+    """
 
     conversation: Conversation
     screen: str = "chat"
     template: str = ""
+    variables: Mapping[str, Any] | None = None
+    specials: str = ""
 
 
 class ShowToken(NamedTuple):

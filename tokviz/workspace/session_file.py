@@ -12,10 +12,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from os import PathLike
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_origin, get_type_hints
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import ConversationError
+from tokviz.chat.model_files import model_files_of
+from tokviz.chat.spans import SPECIALS
 from tokviz.chat.templates import TEMPLATES
 from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer
 from tokviz.errors import InputFileError, TokvizError
@@ -43,7 +45,7 @@ from tokviz.workspace.settings import Settings
 _VERSION = 1
 _MOST_BYTES = 64_000_000
 _MOST_VALUES = 1_000_000
-_KINDS = {str: "text", int: "a whole number", bool: "true or false"}
+_KINDS = {str: "text", int: "a whole number", bool: "true or false", dict: "an object"}
 Texts = tuple[str, ...]
 
 
@@ -61,7 +63,9 @@ class SavedSession(NamedTuple):
         split_patterns: The named patterns of the Splits panel.
         split_regex: The regex of that panel.
         conversation: The conversation of the Chat screen as JSON; None for none.
-        template: The chat template.
+        template: The chat template; empty for the default of the tokenizer.
+        variables: The user's values for variables of the chat template.
+        specials: The policy for special tokens in the conversation; empty for the template's.
         replayed: The name of the replayed training or vocabulary; empty for none.
         lesson: The name of the replayed lesson; empty for none.
         merge: The current merge of the replay.
@@ -79,6 +83,8 @@ class SavedSession(NamedTuple):
     split_regex: str = ""
     conversation: Any = None
     template: str = ""
+    variables: Mapping[str, Any] = {}
+    specials: str = ""
     replayed: str = ""
     lesson: str = ""
     merge: int = 0
@@ -177,7 +183,8 @@ def load_session(saved: SavedSession, settings: Settings) -> LoadedSession:
             conversation = Conversation.from_json(saved.conversation, byte_text=True)
         except ConversationError as error:
             missing.append(failure_message("The conversation cannot be shown", error))
-    if saved.template not in ("", *TEMPLATES):
+    files = None if tokenizer is None else model_files_of(tokenizer[1])
+    if saved.template not in ("", *TEMPLATES, *(files.templates if files else ())):
         missing.append(
             f"The chat template {safe(saved.template)} is not part of tokviz: open its file."
         )
@@ -209,8 +216,9 @@ def restore(session: Session, loaded: LoadedSession) -> None:
     ]
     session.tell(OthersChanged())
     if loaded.conversation is not None:
-        conversation = ShowConversation(loaded.conversation, template=saved.template)
-        session.ask(conversation, later=True)
+        specials = saved.specials if saved.specials in SPECIALS else ""
+        options = saved.template, saved.variables, specials
+        session.ask(ShowConversation(loaded.conversation, "chat", *options), later=True)
     if loaded.replayed:
         text = saved.replay_text
         replay = ReplayRequest(loaded.replayed, saved.merge, text, lesson=saved.lesson)
@@ -269,8 +277,9 @@ def read_session(path: str | PathLike[str]) -> SavedSession:
     for key, kind in get_type_hints(SavedSession).items():
         value = content.get(key)
         if key in content:
-            if kind in _KINDS and type(value) is not kind:
-                raise located(InputFileError(path, f"key '{key}': must be {_KINDS[kind]}"))
+            plain = dict if get_origin(kind) is Mapping else kind
+            if plain in _KINDS and type(value) is not plain:
+                raise located(InputFileError(path, f"key '{key}': must be {_KINDS[plain]}"))
             if kind == Texts:
                 if type(value) is not list or any(type(one) is not str for one in value):
                     raise located(InputFileError(path, f"key '{key}': must be a list of texts"))

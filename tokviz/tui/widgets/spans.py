@@ -58,6 +58,13 @@ class ToFinding(NamedTuple):
     number: int
 
 
+class ChangeVariable(NamedTuple):
+    """Change a variable of a chat template: `how` is "next", "edit" or "reset"."""
+
+    name: str
+    how: str
+
+
 class Filter(NamedTuple):
     """Add a filter such as `len:3` to a search, or remove it."""
 
@@ -78,8 +85,9 @@ class RunAction(NamedTuple):
 
 
 Action = (
-    Copy | GoTo | Step | ToMerge | ToToken | Highlight | ToFinding | Filter | Search | RunAction
-)
+    Copy | GoTo | Step | ToMerge | ToToken | Highlight | ToFinding | ChangeVariable | Filter
+    | Search | RunAction
+)  # fmt: skip
 Role = Literal[
     # Words.
     "text", "heading", "label", "dim", "accent", "key", "good", "warning", "error", "selection",

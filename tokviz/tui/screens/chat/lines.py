@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tokviz.chat.rendering import Rendering
+from tokviz.chat.rendering_diff import RenderingDiff
+from tokviz.tui.screens.chat.rendering import POLICY_WORDS
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.spans import Span
@@ -16,13 +18,14 @@ _SOURCES = {
 
 
 def status_items(
-    rendering: Rendering | None, n_findings: int, *, is_waiting: bool
+    rendering: Rendering | None, n_findings: int, change: RenderingDiff | None, *, is_waiting: bool
 ) -> list[BarItem]:
     """Sum a rendering up.
 
     Args:
         rendering: The tokens, None for none.
         n_findings: How much was found.
+        change: What the last change of a variable or of the policy changed; None for none.
         is_waiting: Whether newer tokens are on their way.
     """
     if rendering is None:
@@ -38,10 +41,13 @@ def status_items(
         ),
         *_findings(n_findings),
     ]
+    if change is not None:
+        items.insert(1, _item(f"{change.cause}: {change}", "", "show_view('changes')"))
     if cut:
         items.append(
             _item(f"✂ {cut:,}", f" truncated after {rendering.max_tokens:,}", "set_max_tokens")
         )
+    items.append(BarItem((Span(POLICY_WORDS[rendering.specials]),), "screen.toggle_specials"))
     items.append(_note(f"mask from {source}", f"mask: {rendering.mask_source}"))
     missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
     if missing:

@@ -21,7 +21,7 @@ from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView, kept_pin
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.spans import ToFinding
+from tokviz.tui.widgets.spans import GoTo, ToFinding
 from tokviz.tui.widgets.view_switcher import ViewSwitcher
 
 
@@ -44,6 +44,7 @@ class Looking(Controller):
         self._rows, self._one_part = rows, one_part
         self._came_by_token: tuple[PartPlace, Selection] | None = None
         """Cursor position set by choosing a token."""
+        self._marked: object = None
 
     # -- views
 
@@ -120,6 +121,8 @@ class Looking(Controller):
     def _finding_picked(self, message: RowsView.Picked) -> None:
         if isinstance(message.action, ToFinding):
             self._go_to_finding(message.action.number)
+        elif isinstance(message.action, GoTo):
+            self.pick_token(message.action.token_index)
 
     def _go_to_finding(self, index: int) -> bool:
         """Go to the place of a finding; return False if it no longer exists."""
@@ -152,6 +155,13 @@ class Looking(Controller):
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
         """Choose the token to explain."""
         self._views.set_pin(index, scroll=scroll)
+
+    def mark_change(self) -> None:
+        """Explain the first token changed by a variable or the policy, once after the change."""
+        change = self._rendered.change
+        if change is not self._marked and change is not None and change.first is not None:
+            self.pick_token(change.first)
+        self._marked = change
 
     @on(MaskView.Entered)
     def _token_entered(self) -> None:
@@ -186,9 +196,8 @@ class Looking(Controller):
 
     def wanted_pin(self) -> int | None:
         """Return the token to explain: the chosen one, or else the one at the cursor."""
-        editor, place, rendering = (
-            self._chat.messages.editor, self._chat.place, self._rendered.rendering,
-        )  # fmt: skip
+        editor, place = self._chat.messages.editor, self._chat.place
+        rendering = self._rendered.rendering
         if rendering is None or place is None or not editor.has_focus:
             return kept_pin(self._views.pin, self._views.rendering, rendering)
         if (place, editor.selection) == self._came_by_token:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.timer import Timer
 
@@ -14,13 +15,18 @@ from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import MuchIsNewError, Rendering
+from tokviz.chat.rendering_diff import RenderingDiff
+from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
+from tokviz.chat.template_files import own_templates
 from tokviz.errors import TokvizError
+from tokviz.text.glyphs import safe
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, part_counts
 
 if TYPE_CHECKING:
@@ -39,17 +45,24 @@ LINT_SECONDS = 0.2
 """Seconds without a change before the lint starts."""
 
 
+POLICY_WORDS = {TRANSFORMERS: "specials as transformers", CONTENT_AS_TEXT: "specials as text"}
+"""The policies for special tokens in contents, in a few words."""
+
+
 class Wanted(NamedTuple):
     """A rendering request."""
 
     conversation: Conversation
-    template: ChatTemplate | JinjaTemplate
+    variables: Mapping[str, Any]
+    specials: str
+    template: ChatTemplate | JinjaTemplate | None
     tokenizer: Tokenizer
     max_tokens: int
 
 
 def _in_child(wanted: Wanted) -> bool:
-    return bool(wanted.template.is_remote or wanted.tokenizer.in_child)
+    template = wanted.template
+    return bool(template is None or template.is_remote or wanted.tokenizer.in_child)
 
 
 Made = tuple[Rendering, PartCounts] | TokvizError
@@ -63,6 +76,7 @@ class RenderedConversation(Controller):
         rendering: The newest tokens, None if there are none.
         counts: The token counts of messages and parts.
         problem: The error if there are no tokens.
+        change: What a variable or the policy changed, if that led to the tokens.
         findings: The findings of the last lint.
         finding: The index of the current finding, -1 before the first.
     """
@@ -76,6 +90,7 @@ class RenderedConversation(Controller):
         self.rendering: Rendering | None = None
         self.counts = NOTHING
         self.problem: TokvizError | None = None
+        self.change: RenderingDiff | None = None
         self.findings: list[Finding] = []
         self.finding = -1
         self._worker = LatestWorker[Wanted](screen, "render")
@@ -113,7 +128,10 @@ class RenderedConversation(Controller):
     def _tell_known(self) -> None:
         told, self._once_known = self._once_known, []
         for wanted, do in told:
-            if wanted == self._rendered:
+            now = self._rendered
+            if wanted is not None and wanted.template is None and now is not None:
+                wanted = wanted._replace(template=now.template)  # those of the tokenizer were read
+            if wanted == now:
                 do()
             else:
                 self.say("The conversation changed, so nothing was copied.", "warning")
@@ -124,15 +142,20 @@ class RenderedConversation(Controller):
         Args:
             typed: Whether only the edited part can have changed.
         """
-        wanted = Wanted(
-            self._chat.conversation,
-            self._chat.template,
-            self.session.tokenizer,
-            self._chat.max_tokens,
-        )
+        chat, tokenizer = self._chat, self.session.tokenizer
+        if chat.own is None and not tokenizer.folder:
+            chat.own = own_templates(tokenizer)
+        options = chat.state.variables, chat.policy, chat.template
+        wanted = Wanted(chat.conversation, *options, tokenizer, chat.max_tokens)
         if not self._is_nearly_shown(wanted, typed):
             self.rendering, self.problem, self.counts = None, None, NOTHING
             self.findings, self.finding = [], -1
+        if chat.own is None:
+            # If this fails, so does a rendering with one of them.
+            read, failed = partial(own_templates, tokenizer), lambda error: self._take_own({})
+            self._worker.start(wanted, lambda task: read(), self._take_own, failed)
+            self._show()
+            return
         take = partial(self._take, wanted)
         made = self._make_at_once(wanted)
         if made is not None:
@@ -148,6 +171,10 @@ class RenderedConversation(Controller):
         waits = typed and not _in_child(wanted)
         self._worker.start(wanted, make, take, take, delay=TYPED_SECONDS if waits else 0.0)
         self._show()
+
+    def _take_own(self, own: dict[str, ChatTemplate | JinjaTemplate]) -> None:
+        self._chat.own = own
+        self.refresh()
 
     def _make_at_once(self, wanted: Wanted) -> Made | None:
         """Render immediately, or return None if it would take too long."""
@@ -172,7 +199,7 @@ class RenderedConversation(Controller):
         Tokens of another template, tokenizer or row must not be shown under the new name.
         """
         known = self._rendered
-        if known is None or known[1:] != wanted[1:]:
+        if known is None or known[3:] != wanted[3:]:
             return False
         if typed:
             return True
@@ -188,24 +215,25 @@ class RenderedConversation(Controller):
             if raw is not None:
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
-            made = render(
-                wanted.tokenizer,
-                wanted.conversation,
-                wanted.template,
-                wanted.max_tokens,
-                most_new,
-            )
+            given = wanted.tokenizer, wanted.conversation, wanted.template, wanted.max_tokens
+            variables, specials = wanted.variables, wanted.specials
+            made = render(*given, most_new, variables=variables, specials=specials)
             return made, part_counts(made)
         except TokvizError as error:
             return error
 
     def _take(self, wanted: Wanted, made: Made) -> None:
+        known, before = self._rendered, self.rendering
         self._rendered = wanted
         self._prepared = wanted.tokenizer
         if isinstance(made, TokvizError):
             self.rendering, self.problem, self.counts = None, made, NOTHING
         else:
             (self.rendering, self.counts), self.problem = made, None
+        self.change = None
+        if before is not None and self.rendering is not None and known is not None:
+            cause = _cause(known, wanted)
+            self.change = RenderingDiff.of(cause, before, self.rendering) if cause else None
         self._show()
         self._tell_known()
         # Do not lint after every key.
@@ -227,7 +255,8 @@ class RenderedConversation(Controller):
         def find(task: Task) -> list[Finding]:
             if error is not None and raw_index(wanted.conversation) is not None:
                 return [error_finding(UNREADABLE, error)]
-            return lint(wanted.conversation, rendering, error)
+            conversation = wanted.conversation.with_variables(wanted.variables)
+            return lint(conversation, rendering, error)
 
         def found(findings: list[Finding]) -> None:
             if wanted is self._rendered:
@@ -237,3 +266,17 @@ class RenderedConversation(Controller):
                     self._show()
 
         self.in_thread("lint", find, found)
+
+
+def _cause(before: Wanted, now: Wanted) -> str:
+    """Name the variables, or the policy, in which two requests for a conversation differ."""
+    if before.conversation is not now.conversation:
+        return ""
+    old, new = before.variables, now.variables
+    words = [POLICY_WORDS[now.specials]] if before.specials != now.specials else []
+    for name in {**old, **new}:
+        if name not in new:
+            words.append(f"{name} reset")
+        elif old.get(name, ...) != new[name]:
+            words.append(f"{name} = {fit(json.dumps(new[name], ensure_ascii=False), 24)}")
+    return safe(", ".join(words))

@@ -6,20 +6,16 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
+from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message, pluralize
-from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
-
-if TYPE_CHECKING:
-    from tokviz.chat.jinja_template import JinjaTemplate
-    from tokviz.chat.templates import ChatTemplate
 
 REPORT_SECONDS = 0.25
 """Seconds between progress updates."""
@@ -35,8 +31,8 @@ class Scan:
     """All findings so far; written and read in the same thread.
 
     Attributes:
-        meaning: The tokenizer, template and length that the findings depend on; a change
-            invalidates all of them.
+        meaning: The tokenizer, template, length, variables and policy for special tokens that the
+            findings depend on; a change invalidates all of them.
         lengths: Number of tokens of each row, or `NOT_COUNTED`; typecode "I".
         codes: Rows with each finding code, counted from 0; typecode "I".
         warned: Rows with any finding.
@@ -104,8 +100,10 @@ class Checks(Controller):
         self.scan: Scan | None = None
         """The findings, or None if checking was not requested."""
 
-    def _meaning(self) -> tuple[Tokenizer, ChatTemplate | JinjaTemplate, int]:
-        return self.session.tokenizer, self._chat.template, self._chat.max_tokens
+    def _meaning(self) -> tuple[Any, ...]:
+        chat, tokenizer = self._chat, self.session.tokenizer
+        template = chat.template or TEMPLATES["nanochat"]
+        return tokenizer, template, chat.max_tokens, chat.state.variables, chat.policy
 
     @property
     def is_outdated(self) -> bool:
@@ -118,7 +116,8 @@ class Checks(Controller):
             return self.scan
         self.forget()
         self.scan = Scan(self._meaning())
-        linter = DatasetLinter(*self._meaning(), with_lengths=True)
+        *meant, variables, specials = self._meaning()
+        linter = DatasetLinter(*meant, with_lengths=True, variables=variables, specials=specials)
         scan = self.scan
         check, checked = partial(self._check, scan, linter, dataset), partial(self._checked, scan)
         self.in_thread("scan", check, checked, failed=partial(self._failed, scan))

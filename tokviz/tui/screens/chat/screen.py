@@ -13,6 +13,7 @@ from textual.widget import Widget
 from tokviz.chat.dataset import ChatRequest
 from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import ConversationError
+from tokviz.chat.template_files import is_path
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
 from tokviz.text.glyphs import safe
@@ -33,6 +34,7 @@ from tokviz.tui.screens.chat.navigation import Looking
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.screens.chat.templates import Templates
+from tokviz.tui.screens.chat.variables import Variables
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
@@ -50,7 +52,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
@@ -68,6 +70,7 @@ class ChatScreen(TokvizScreen):
         Files,
         Messages,
         Templates,
+        Variables,
         TokenizerChoice,
         Rows,
         CopyConversation,
@@ -107,11 +110,13 @@ class ChatScreen(TokvizScreen):
         editor.placeholder = "an empty message"
         listed = DatasetRows(id="rows")
         lengths = RowsView(id="lengths")
+        variables = LinkRows(id="variables")
         self.left = left = ViewSwitcher(
             (
                 SwitcherView("conversation", "", "show_conversation", lambda: self.messages),
                 SwitcherView("rows", "", "show_list('rows')", lambda: listed),
                 SwitcherView("lengths", "", "show_list('lengths')", lambda: lengths),
+                SwitcherView("variables", "", "show_list('variables')", lambda: variables),
             ),
             id="left",
         )
@@ -124,6 +129,7 @@ class ChatScreen(TokvizScreen):
         self.files = Files(self, chat, self.rows.open_path, self.rows.reopen, self._show_lines)
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
+        self.variables = Variables(self, chat, left, variables)
         one_part = OnePart(self, self.views, "-short")
         self.looking = Looking(self, chat, self.rendered, left, self.views, self.rows, one_part)
         Messages(self, chat)
@@ -154,36 +160,40 @@ class ChatScreen(TokvizScreen):
     def answer(self, request: Request) -> None:
         """Show what another part of the app, or the command line, asks for."""
         match request:
-            case ChatRequest(path, template, max_tokens):
-                self.chat.max_tokens = max_tokens
-                if template in TEMPLATES:
-                    self.chat.history.restart(self.chat.state._replace(template=template))
-                else:
+            case ChatRequest(path, template, max_tokens, variables, specials):
+                self.chat.max_tokens, self.chat.specials = max_tokens, specials
+                is_file = template not in TEMPLATES and is_path(template)
+                state = self.chat.state._replace(variables=variables or {})
+                self.chat.history.restart(state if is_file else state._replace(template=template))
+                if is_file:
                     self.templates.use_file(Path(template))
                 self.rows.open_path(Path(path))
             case UseTokenizer(source, template=template):
                 self.choice.use(source)
                 if template:
                     self.chat.change(template=template)
-            case ShowConversation(conversation, template=template):
+            case ShowConversation(conversation, _, template, variables, specials):
                 self.rows.leave("The conversation")
                 self.chat.load(conversation, Origin())
-                if template:  # from a session file
+                if variables is not None:  # from a session file
                     self.chat.mark_saved(conversation)
-                if template in TEMPLATES:
-                    self.chat.change(template=template)
+                    self.chat.specials = specials or None
+                    self.chat.change(template=template, variables=variables)
 
     def saved(self) -> dict[str, Any]:
         """Return the conversation, unless it is the sample or an unreadable row."""
         chat = self.chat
         if chat.is_sample or editing.raw_index(chat.conversation) is not None:
             return {}
-        return {"conversation": chat.conversation.to_json(), "template": chat.state.template}
+        names = {"template": chat.state.template, "specials": chat.specials or ""}
+        variables = {**chat.state.variables}
+        return {"conversation": chat.conversation.to_json(), "variables": variables, **names}
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
         self.messages.editor.live.set_tokenizer(tokenizer)
         self.messages.editor.refresh()
+        self.templates.forget_own()
         self.rendered.refresh()
 
     def _asked_why(self) -> Asked | str:
@@ -227,10 +237,13 @@ class ChatScreen(TokvizScreen):
             [message.role for message in conversation.messages],
             rendered.counts,
             self._problem_text(),
-            f"Rendering with {self.chat.state.template}…" if rendered.is_gone else "",
+            f"Rendering with {self.chat.template_name}…" if rendered.is_gone else "",
             rendered.findings,
             self.looking.wanted_pin(),
+            rendered.change,
         )
+        self.looking.mark_change()
+        self.variables.follow()
         self.rows.follow()
         self._show_lines()
 
@@ -256,31 +269,27 @@ class ChatScreen(TokvizScreen):
         self.show_title()
         self._show_tabs()
         rendered, dataset, row = self.rendered, self.rows.dataset, self.rows.row
-        items = status_items(
-            rendered.rendering, len(rendered.findings), is_waiting=rendered.is_waiting
-        )
+        tokens, n_findings = rendered.rendering, len(rendered.findings)
+        items = status_items(tokens, n_findings, rendered.change, is_waiting=rendered.is_waiting)
         where: list[BarItem] = []
         if dataset is not None and row is not None:
             scan = self.rows.checks.scan
-            where = row_items(
-                row,
-                dataset.n_rows,
-                "" if scan is None else scan.progress(dataset),
-                len(self.rows.listed.rows) if self.rows.filter else None,
-                complete=dataset.complete,
-            )
+            progress = "" if scan is None else scan.progress(dataset)
+            n_listed = len(self.rows.listed.rows) if self.rows.filter else None
+            where = row_items(row, dataset.n_rows, progress, n_listed, complete=dataset.complete)
         self.status.show(items, where)
 
     def title_items(self) -> list[BarItem]:
         """Name the template and the tokenizer."""
-        template = self.chat.state.template
+        template, own = self.chat.template_name, self.chat.state.template not in self.chat.jinja
         if self.chat.conversation.is_plain:
             no_template = (Span("no template", "heading"), Span(" ▾", "key"))
             return [
                 BarItem(no_template, "screen.pick_template"),
                 tokenizer_item(self.session.tokenizer),
             ]
-        title = TEMPLATES[template].title if template in TEMPLATES else "Jinja"
+        title = "own" if own else "Jinja"
+        title = TEMPLATES[template].title if template in TEMPLATES else title
         models = f" ({title})" if title.lower() != template else ""
         return [
             BarItem(
@@ -314,9 +323,10 @@ class ChatScreen(TokvizScreen):
         self.left.show("conversation")
 
     def action_show_list(self, shown: str) -> None:
-        """Show the rows or the lengths, even if their tab is clicked again."""
+        """Show the rows, the lengths or the variables, even if their tab is clicked again."""
         if self.left.shown != shown:
-            (self.rows.show_rows if shown == "rows" else self.rows.show_lengths)()
+            shows = {"rows": self.rows.show_rows, "lengths": self.rows.show_lengths}
+            shows.get(shown, self.variables.show_variables)()
 
     @action("Back", "escape", section="View", priority=False)
     def action_escape(self) -> None:

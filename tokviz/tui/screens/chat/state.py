@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.rendering import DEFAULT_MAX_TOKENS
+from tokviz.chat.spans import TRANSFORMERS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.storage.files import FileState
 from tokviz.tui.screens.chat import editing
@@ -43,10 +44,11 @@ class State(NamedTuple):
 
     Attributes:
         conversation: The conversation.
-        template: The name of the template.
+        template: The name of the template; "" for the default of the tokenizer.
         origin: Source of the conversation.
         place: The edited part, or None in an empty conversation.
         location: Line and column of the cursor.
+        variables: The user's values for variables of the template.
     """
 
     conversation: Conversation
@@ -54,6 +56,7 @@ class State(NamedTuple):
     origin: Origin = Origin()
     place: PartPlace | None = None
     location: tuple[int, int] = (0, 0)
+    variables: Mapping[str, Any] = {}
 
 
 class History(UndoHistory[State]):
@@ -87,7 +90,9 @@ class ConversationAtHand:
         history: The conversation with its undo states.
         messages: Shows the conversation and edits one part of it.
         jinja: Opened Jinja templates by name.
+        own: The tokenizer's templates, see `own_templates`; None until they are read.
         max_tokens: Maximum number of tokens of a rendering.
+        specials: The user's policy for special tokens; None for that of the template.
         file_states: State of files when they were last read or written.
         unreadable: Text of an unreadable row and the reason.
     """
@@ -104,9 +109,11 @@ class ConversationAtHand:
         """
         self.messages = messages
         self._show, self._say = show, say
-        self.history = History(State(editing.EMPTY, "nanochat", place=PartPlace(0)))
+        self.history = History(State(editing.EMPTY, "", place=PartPlace(0)))
         self.jinja: dict[str, JinjaTemplate] = {}
+        self.own: dict[str, ChatTemplate | JinjaTemplate] | None = None
         self.max_tokens = DEFAULT_MAX_TOKENS
+        self.specials: str | None = None
         self.file_states: dict[Path, FileState | None] = {}
         self.unreadable: tuple[Conversation, ConversationError] | None = None
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
@@ -131,9 +138,22 @@ class ConversationAtHand:
         return self.messages.place
 
     @property
-    def template(self) -> ChatTemplate | JinjaTemplate:
-        """The template in force."""
-        return self.jinja.get(self.state.template) or TEMPLATES[self.state.template]
+    def template(self) -> ChatTemplate | JinjaTemplate | None:
+        """The current template; None if it is one of the tokenizer's that is not available."""
+        name, own = self.state.template, self.own or {}
+        return self.jinja.get(name) or TEMPLATES.get(name) or own.get(name) or own.get("")
+
+    @property
+    def template_name(self) -> str:
+        """The name of the template to show; "" if it is not available."""
+        name, template = self.state.template, self.template
+        return name if name in self.jinja or template is None else template.name
+
+    @property
+    def policy(self) -> str:
+        """The policy for special tokens in force, a key of `SPECIALS`."""
+        it = self.template
+        return self.specials or (it.specials if isinstance(it, ChatTemplate) else TRANSFORMERS)
 
     @property
     def modified(self) -> bool:
@@ -219,6 +239,7 @@ class ConversationAtHand:
         place: PartPlace | None = None,
         *,
         template: str | None = None,
+        variables: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
         location: tuple[int, int] = (0, 0),
         instead: bool = False,
@@ -229,6 +250,7 @@ class ConversationAtHand:
             conversation: The new conversation, or None to keep it.
             place: The part to edit, or None to keep it.
             template: The name of the new template, or None to keep it.
+            variables: The new values of variables, or None to keep them.
             origin: Source of the new conversation, or None to keep it.
             location: Line and column of the cursor in another part.
             instead: True to replace the current state in the undo history.
@@ -239,7 +261,9 @@ class ConversationAtHand:
         place = editing.place_in(conversation, old.place if place is None else place)
         if place == old.place and conversation is old.conversation:
             location = old.location
-        state = State(conversation, template or old.template, origin or old.origin, place, location)
+        template = old.template if template is None else template
+        variables = old.variables if variables is None else variables
+        state = State(conversation, template, origin or old.origin, place, location, variables)
         known = {id(message) for message in old.conversation.messages}
         new = (message for message in conversation.messages if id(message) not in known)
         n_chars = sum(len(message.text) for message in new)

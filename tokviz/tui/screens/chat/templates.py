@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.spans import SPECIALS
 from tokviz.chat.template_files import is_path, read_template
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
@@ -17,7 +19,6 @@ from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.view_switcher import neighbour
 
 if TYPE_CHECKING:
-    from tokviz.chat.jinja_template import JinjaTemplate
     from tokviz.tui.tasks import Task
 
 _FILE = "file…"
@@ -46,6 +47,10 @@ class Templates(Controller):
         No text is lost.
         """
         options = [
+            Option(name, name or own.name, "of the tokenizer", f"{own.title}. {own.help}")
+            for name, own in self._own().items()
+        ]
+        options += [
             Option(t.name, t.name, t.title if t.title != t.name else "", f"{t.help} {t.source}")
             for t in TEMPLATES.values()
         ]
@@ -53,15 +58,7 @@ class Templates(Controller):
             Option(name, name, "Jinja", f"{template.title}. {template.help}")
             for name, template in self._chat.jinja.items()
         ]
-        options.append(
-            Option(
-                _FILE,
-                "A Jinja file…",
-                "or type its path",
-                _FILE_HELP,
-            )
-        )
-        current = self._chat.state.template
+        options.append(Option(_FILE, "A Jinja file…", "or type its path", _FILE_HELP))
 
         def picked(name: str) -> None:
             if name.startswith(_FILE):
@@ -69,13 +66,28 @@ class Templates(Controller):
             elif name != self._chat.state.template:
                 self._chat.change(template=name)
 
-        self.ask(PickDialog("Template", options, current=current, typed=_typed), picked)
+        self.ask(PickDialog("Template", options, current=self._current(), typed=_typed), picked)
 
     @action("Next template", section="Rendering")
     def next_template(self) -> None:
         """See the same conversation in the next template of the list."""
-        names = [*TEMPLATES, *self._chat.jinja]
-        self._chat.change(template=neighbour(names, self._chat.state.template))
+        names = [*self._own(), *TEMPLATES, *self._chat.jinja]
+        self._chat.change(template=neighbour(names, self._current()))
+
+    def _own(self) -> dict[str, JinjaTemplate]:
+        """Return the Jinja templates of the tokenizer's own files; see `own_templates`."""
+        own = (self._chat.own or {}).items()
+        return {name: each for name, each in own if isinstance(each, JinjaTemplate)}
+
+    def _current(self) -> str:
+        is_default = self._own() and not self._chat.state.template
+        return "" if is_default else self._chat.template_name
+
+    def forget_own(self) -> None:
+        """Close the tokenizer's templates, because another tokenizer is used."""
+        for template in self._own().values():
+            template.close()
+        self._chat.own = None
 
     @action("Open a Jinja template…", section="Rendering")
     def open_template(self, path: str = "") -> None:
@@ -117,8 +129,19 @@ class Templates(Controller):
 
     def end(self) -> None:
         """End the processes that render Jinja templates."""
+        self.forget_own()
         for template in self._chat.jinja.values():
             template.close()
+
+    @action("Special tokens: as transformers or as text", "f6", section="Rendering",
+            words="policy sanitize control tokens injection both")  # fmt: skip
+    def toggle_specials(self) -> None:
+        """Recognize special tokens in contents, as transformers does, or encode them as text.
+
+        The view Changes shows both side by side.
+        """
+        self._chat.specials = neighbour([*SPECIALS], self._chat.policy)
+        self._render()
 
     @action("Maximum number of tokens…", section="Rendering")
     def set_max_tokens(self) -> None:
@@ -128,14 +151,9 @@ class Templates(Controller):
             self._chat.max_tokens = number
             self._render()
 
-        dialog = AskDialog(
-            "Maximum number of tokens",
-            "The context size of the training: later tokens are not in the loss.",
-            _number,
-            value=str(self._chat.max_tokens),
-            placeholder="2048",
-            verb="set",
-        )
+        title, value = "Maximum number of tokens", str(self._chat.max_tokens)
+        note = "The context size of the training: later tokens are not in the loss."
+        dialog = AskDialog(title, note, _number, value=value, placeholder="2048", verb="set")
         self.ask(dialog, given)
 
 

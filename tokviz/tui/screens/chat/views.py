@@ -14,7 +14,9 @@ from textual.widgets import Static
 
 from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.rendering import Rendering
-from tokviz.text.glyphs import safe
+from tokviz.chat.rendering_diff import RenderingDiff
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
 from tokviz.tui.sizes import set_classes
@@ -24,7 +26,7 @@ from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
-from tokviz.tui.widgets.spans import Role, Row, Span, ToFinding, flow, words_of
+from tokviz.tui.widgets.spans import GoTo, Role, Row, Span, ToFinding, Word, flow, words_of
 from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
 
 VIEWS = (
@@ -39,6 +41,7 @@ VIEWS = (
         "What each position predicts, and which predictions are in the loss.",
     ),
     Kind("roles", "Roles", "The number of tokens of each role, and of those in the loss."),
+    Kind("changes", "Changes", "The tokens before and after changing a variable or the policy."),
     Kind("findings", "Findings", "Problems of the conversation.", ("alt+g",)),
 )
 """Every view, in the order of the tabs."""
@@ -63,6 +66,7 @@ class ChatViews(Container):
         self.rendering: Rendering | None = None
         self.pin: int | None = None
         self._roles: Sequence[str] = ()
+        self._change: RenderingDiff | None = None
         self._counts = NOTHING
         self._findings = self._listed = list[Finding]()
         self._said = ("", "")
@@ -74,16 +78,13 @@ class ChatViews(Container):
             "mask": partial(self._make_rows, "mask"),
             "targets": partial(self._make_rows, "targets"),
             "roles": lambda: RowsView(id="view-roles"),
+            "changes": lambda: LinkRows(id="view-changes"),
             "findings": lambda: self.findings,
         }
-        self.turns = ViewSwitcher(
-            [
-                SwitcherView(kind.id, kind.title, f"show_view('{kind.id}')", makers[kind.id])
-                for kind in VIEWS
-            ],
-            frame=self,
-            id="views",
-        )
+        views = [
+            SwitcherView(it.id, it.title, f"show_view('{it.id}')", makers[it.id]) for it in VIEWS
+        ]
+        self.turns = ViewSwitcher(views, frame=self, id="views")
         self._said_line = Static(id="said")
         self.why = Static(id="why")
 
@@ -143,6 +144,7 @@ class ChatViews(Container):
         waiting: str,
         findings: list[Finding],
         pin: int | None,
+        change: RenderingDiff | None = None,
     ) -> None:
         """Show other tokens.
 
@@ -154,8 +156,10 @@ class ChatViews(Container):
             waiting: Description of the running work, or "".
             findings: Findings of the conversation.
             pin: The token to explain.
+            change: What a variable or the policy changed, if that led to these tokens.
         """
         self.rendering, self._roles, self._counts = rendering, roles, counts
+        self._change = change
         self._findings = findings
         self.turns.set_count("findings", str(len(findings) or ""))
         said = (problem, waiting)
@@ -181,7 +185,9 @@ class ChatViews(Container):
             is_other, self._listed = self._findings is not self._listed, self._findings
             self.findings.show(rows, from_top=is_other)
         elif isinstance(view, RowsView):
-            view.show(partial(roles_rows, self.rendering, self._roles, self._counts))
+            rows = partial(roles_rows, self.rendering, self._roles, self._counts)
+            is_diff = self.turns.shown == "changes"
+            view.show(partial(changes_rows, self._change) if is_diff else rows)
 
     def on_resize(self) -> None:
         """Fit the words to the width."""
@@ -213,6 +219,35 @@ class ChatViews(Container):
         why = why_content(self.rendering, self.pin, self._roles, width, brief=brief)
         # Its height is fixed, so no layout is needed.
         self.why.update(why, layout=False)
+
+
+_MOST_PLACES = 200
+
+
+def changes_rows(diff: RenderingDiff | None, width: int) -> list[Row]:
+    """Draw the tokens that a change replaced, above the new ones.
+
+    Args:
+        diff: What a variable or the policy changed; None for nothing.
+        width: Columns of a row.
+    """
+    if diff is None:
+        return flow(words_of("Change a variable, or the policy for special tokens.", "dim"), width)
+    total = f"{len(diff.before):,} → {pluralize(len(diff.after), 'token')} in all"
+    rows = [*flow(words_of(f"{diff.cause}: {diff}, {total}."), width), ()]
+    for before, after in diff.places[:_MOST_PLACES]:
+        number = Span(f"#{after.start}", "link", GoTo(min(after.start, len(diff.after) - 1)))
+        indent = Span(" " * len(number.text))
+        rows += flow(_tokens_in(diff.before, before), width, (number, Span(" − ", "warning")))
+        rows += flow(_tokens_in(diff.after, after), width, (indent, Span(" + ", "good")))
+    return rows
+
+
+def _tokens_in(side: Rendering, places: range) -> list[Word]:
+    roles: dict[bool, Role] = {True: "special", False: "made"}
+    return [
+        (Span(token_label(side.token_bytes(n)), roles[side.is_special(n)]),) for n in places
+    ] or words_of("no token", "dim")
 
 
 _SIGNS: dict[str, tuple[str, Role]] = {
