@@ -1,0 +1,179 @@
+"""Packing the rows of a dataset into windows of a context length.
+
+Trainers pack `BATCH_ROWS` rows at a time, because `datasets.Dataset.map` gives them so many.
+
+>>> rows = RowLengths(np.array([3, 1, 4, 2]), np.array([[0, 1, 3], [2, 2, 4]]))
+>>> packing = pack(rows, "bfd", 5)
+>>> packing.fills.tolist(), packing.documents.tolist(), packing.n_cut_answers
+([5, 5], [2, 2], 0)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tokviz.process.runner import raise_if_stopped
+
+BATCH_ROWS = 1000
+"""The default `batch_size` of `datasets.Dataset.map`."""
+
+Integers = npt.NDArray[np.int64]
+
+
+class RowLengths(NamedTuple):
+    """The tokens of rows and of the answers in them.
+
+    Attributes:
+        lengths: Tokens of each row.
+        answers: Shape (n, 3): the row of each answer, its first token and one past its last.
+    """
+
+    lengths: Integers
+    answers: Integers
+
+
+class PackingStrategy(NamedTuple):
+    """A way to pack rows.
+
+    Attributes:
+        help: A description in a sentence.
+        place: Takes the sizes of rows that have tokens, and the context length. Returns the window
+            of each piece of a row, and the tokens of each piece.
+        joins: Whether it joins all rows and cuts the result; otherwise the end of a row that is
+            too long is cut off first.
+    """
+
+    help: str
+    place: Callable[[Integers, int], tuple[Integers, Integers]]
+    joins: bool = False
+
+
+class Packing(NamedTuple):
+    """Rows in windows of a context length.
+
+    Attributes:
+        context: The context length in tokens.
+        windows: The window of each piece of a row, counted from 0.
+        sizes: The tokens of each piece.
+        n_lost: Tokens that are cut off and in no window.
+        n_cut_answers: Answers that are not whole in one window.
+    """
+
+    context: int
+    windows: Integers
+    sizes: Integers
+    n_lost: int
+    n_cut_answers: int
+
+    @property
+    def fills(self) -> Integers:
+        """The tokens in each window."""
+        return np.bincount(self.windows, self.sizes).astype(np.int64)
+
+    @property
+    def documents(self) -> Integers:
+        """The number of rows that each window holds tokens of."""
+        return np.bincount(self.windows)
+
+    @property
+    def waste(self) -> float:
+        """The share of padding if all windows are padded to the context length, 0 to 1."""
+        return float(1 - self.fills.mean() / self.context) if len(self.windows) else 0.0
+
+
+def pack(
+    rows: RowLengths, strategy: str, context: int, batch_rows: int = BATCH_ROWS
+) -> Packing:
+    """Pack rows into windows.
+
+    Args:
+        rows: The rows; those without a token are left out.
+        strategy: A key of `STRATEGIES`.
+        context: The context length in tokens, at least 1.
+        batch_rows: Rows to pack at a time.
+    """
+    _, place, joins = STRATEGIES[strategy]
+    placed: list[tuple[Integers, Integers]] = []
+    n_windows = 0
+    starts = np.zeros_like(rows.lengths)
+    for first in range(0, len(starts), batch_rows):
+        raise_if_stopped()
+        batch = rows.lengths[first : first + batch_rows]
+        if joins:
+            starts[first : first + batch_rows] = np.cumsum(batch) - batch
+        else:
+            batch = np.minimum(batch, context)
+        windows, sizes = place(batch[batch > 0], context)
+        placed.append((windows + n_windows, sizes))
+        n_windows += windows.max(initial=-1) + 1
+    nothing = np.zeros(0, np.int64)
+    windows, sizes = map(np.concatenate, zip((nothing, nothing), *placed, strict=True))
+    row, start, end = rows.answers.T
+    last_window = (starts[row] + end - 1) // context
+    is_cut = last_window > ((starts[row] + start) // context if joins else 0)
+    n_lost = int(rows.lengths.sum() - sizes.sum())
+    return Packing(context, windows, sizes, n_lost, int(is_cut.sum()))
+
+
+def _one_each(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    return np.arange(len(sizes)), sizes
+
+
+def _first_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    room = np.full(len(sizes), context)
+    windows = np.zeros_like(sizes)
+    for row, size in enumerate(sizes):
+        windows[row] = window = (room >= size).argmax()
+        room[window] -= size
+    return windows, sizes
+
+
+def _best_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    """Among windows with equal room, choose the one that has had it for longest, as TRL does."""
+    windows = np.zeros_like(sizes)
+    rooms = [context]
+    windows_with = {context: deque(range(len(sizes)))}
+    for row in np.argsort(-sizes, kind="stable").tolist():
+        at = bisect_left(rooms, sizes[row])
+        room = rooms[at]
+        windows[row] = window = windows_with[room].popleft()
+        if not windows_with[room]:
+            del windows_with[room], rooms[at]
+        left = room - int(sizes[row])
+        if left and left not in windows_with:
+            insort(rooms, left)
+        windows_with.setdefault(left, deque()).append(window)
+    return windows, sizes
+
+
+def _wrap(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    ends = np.cumsum(sizes)
+    borders = np.union1d(ends, np.arange(context, sizes.sum(), context))
+    starts = np.concatenate(([0], borders))[:-1]
+    return starts // context, borders - starts
+
+
+STRATEGIES: dict[str, PackingStrategy] = {
+    "none": PackingStrategy("One row in each window.", _one_each),
+    "greedy": PackingStrategy(
+        "First fit: each row, in order, goes to the first window with enough room.", _first_fit
+    ),
+    "bfd": PackingStrategy(
+        "Best fit decreasing: the longest rows first, each in the window with the least room that "
+        "is enough.",
+        _best_fit,
+    ),
+    "wrapped": PackingStrategy(
+        "All rows are joined, and the result is cut into windows.", _wrap, joins=True
+    ),
+}
+"""The strategies by name; the last two have TRL's names for them.
+
+Source: `pack_dataset` in huggingface/trl `trl/data_utils.py`.
+"""
