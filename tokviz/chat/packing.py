@@ -38,22 +38,6 @@ class RowLengths(NamedTuple):
     answers: Integers
 
 
-class PackingStrategy(NamedTuple):
-    """A way to pack rows.
-
-    Attributes:
-        help: A description in a sentence.
-        place: Takes the sizes of rows that have tokens, and the context length. Returns the window
-            of each piece of a row, and the tokens of each piece.
-        joins: Whether it joins all rows and cuts the result; otherwise the end of a row that is
-            too long is cut off first.
-    """
-
-    help: str
-    place: Callable[[Integers, int], tuple[Integers, Integers]]
-    joins: bool = False
-
-
 class Packing(NamedTuple):
     """Rows in windows of a context length.
 
@@ -87,9 +71,7 @@ class Packing(NamedTuple):
         return float(1 - self.fills.mean() / self.context) if len(self.windows) else 0.0
 
 
-def pack(
-    rows: RowLengths, strategy: str, context: int, batch_rows: int = BATCH_ROWS
-) -> Packing:
+def pack(rows: RowLengths, strategy: str, context: int, batch_rows: int = BATCH_ROWS) -> Packing:
     """Pack rows into windows.
 
     Args:
@@ -98,34 +80,34 @@ def pack(
         context: The context length in tokens, at least 1.
         batch_rows: Rows to pack at a time.
     """
-    _, place, joins = STRATEGIES[strategy]
-    placed: list[tuple[Integers, Integers]] = []
-    n_windows = 0
+    joins, n_windows = strategy == WRAPPED, 0
     starts = np.zeros_like(rows.lengths)
+    placed = [(starts[:0], starts[:0])]
     for first in range(0, len(starts), batch_rows):
         raise_if_stopped()
-        batch = rows.lengths[first : first + batch_rows]
+        lengths = rows.lengths[first : first + batch_rows]
         if joins:
-            starts[first : first + batch_rows] = np.cumsum(batch) - batch
+            starts[first : first + batch_rows] = np.cumsum(lengths) - lengths
         else:
-            batch = np.minimum(batch, context)
-        windows, sizes = place(batch[batch > 0], context)
+            lengths = np.minimum(lengths, context)
+        windows, sizes = STRATEGIES[strategy](lengths[lengths > 0], context)
         placed.append((windows + n_windows, sizes))
-        n_windows += windows.max(initial=-1) + 1
-    nothing = np.zeros(0, np.int64)
-    windows, sizes = map(np.concatenate, zip((nothing, nothing), *placed, strict=True))
+        n_windows += int(windows.max(initial=-1)) + 1
+    windows, sizes = map(np.concatenate, zip(*placed, strict=True))
     row, start, end = rows.answers.T
-    last_window = (starts[row] + end - 1) // context
-    is_cut = last_window > ((starts[row] + start) // context if joins else 0)
+    first_window = (starts[row] + start) // context if joins else 0
+    is_cut = (starts[row] + end - 1) // context > first_window
     n_lost = int(rows.lengths.sum() - sizes.sum())
     return Packing(context, windows, sizes, n_lost, int(is_cut.sum()))
 
 
 def _one_each(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    """Put each row into its own window."""
     return np.arange(len(sizes)), sizes
 
 
 def _first_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    """Put each row, in order, into the first window with enough room."""
     room = np.full(len(sizes), context)
     windows = np.zeros_like(sizes)
     for row, size in enumerate(sizes):
@@ -135,7 +117,10 @@ def _first_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
 
 
 def _best_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
-    """Among windows with equal room, choose the one that has had it for longest, as TRL does."""
+    """Put each row, the longest first, into the window with the least room that is enough.
+
+    Among windows with equal room, choose the one that has had it for longest, as TRL does.
+    """
     windows = np.zeros_like(sizes)
     rooms = [context]
     windows_with = {context: deque(range(len(sizes)))}
@@ -153,27 +138,24 @@ def _best_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
 
 
 def _wrap(sizes: Integers, context: int) -> tuple[Integers, Integers]:
+    """Join all rows, and cut the result into windows."""
     ends = np.cumsum(sizes)
     borders = np.union1d(ends, np.arange(context, sizes.sum(), context))
     starts = np.concatenate(([0], borders))[:-1]
     return starts // context, borders - starts
 
 
-STRATEGIES: dict[str, PackingStrategy] = {
-    "none": PackingStrategy("One row in each window.", _one_each),
-    "greedy": PackingStrategy(
-        "First fit: each row, in order, goes to the first window with enough room.", _first_fit
-    ),
-    "bfd": PackingStrategy(
-        "Best fit decreasing: the longest rows first, each in the window with the least room that "
-        "is enough.",
-        _best_fit,
-    ),
-    "wrapped": PackingStrategy(
-        "All rows are joined, and the result is cut into windows.", _wrap, joins=True
-    ),
+WRAPPED = "wrapped"
+STRATEGIES: dict[str, Callable[[Integers, int], tuple[Integers, Integers]]] = {
+    "none": _one_each,
+    "greedy": _first_fit,
+    "bfd": _best_fit,
+    WRAPPED: _wrap,
 }
-"""The strategies by name; the last two have TRL's names for them.
+"""The strategies; the last two have TRL's names for them.
+
+Each takes the tokens of rows that are not empty, and the context length. It returns the window and
+the tokens of each piece of a row. All but `WRAPPED` expect that rows that are too long are cut off.
 
 Source: `pack_dataset` in huggingface/trl `trl/data_utils.py`.
 """

@@ -97,12 +97,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ignore a rule of --lint; repeat it for several",
     )
     workers.add_arguments(parser, "process files")
-    options.add_number(parser, "--row", "process only row N, counted from 1")
+    reports = parser.add_mutually_exclusive_group()
+    options.add_flag(reports, "--prefix", "find the first token that differs between requests")
+    options.add_flag(reports, "--cost", "count the tokens of each part, such as a tool")
+    options.add_number(reports, "--packing", "pack the rows into windows of N tokens")
+    options.add_flag(reports, "--stats", "count the tokens in the loss, and the rows by length")
+    row_help = "process only row N, counted from 1; reports take it several times"
+    parser.add_argument(
+        "--row", type=options.positive, action="append", default=[], dest="rows", metavar="N",
+        help=row_help,
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
+    arguments.row = arguments.rows[0] if arguments.rows else None
+    if arguments.prefix or arguments.cost or arguments.packing or arguments.stats:
+        from tokviz.cli import chat_reports  # imports NumPy
+
+        if arguments.mask or arguments.lint or options.requested_form(arguments):
+            raise TokvizError("a report is text or JSON: leave out --mask, --lint and other forms")
+        return chat_reports.run(arguments, names)
+    if len(arguments.rows) > 1:
+        raise TokvizError("--row is given twice")
     if arguments.ignore and not arguments.lint:
         raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
     if _opens_app(arguments, names):

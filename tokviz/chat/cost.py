@@ -1,0 +1,119 @@
+"""The parts of rendered conversations, such as the description of a tool, and their tokens."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError, Json
+from tokviz.chat.rendering import Rendering
+from tokviz.chat.statistics import END_TOKENS, TEMPLATE_TEXT, kind_of
+from tokviz.text import bytetext
+
+Path = tuple[str, ...]
+"""A part, after the parts that contain it, such as ("tools", "add", "parameters")."""
+
+TOOLS, NOT_ATTRIBUTED = "tools", "not attributed"
+_ORDER = ("system", TOOLS, "messages", TEMPLATE_TEXT)
+_FORMATS: tuple[Json, ...] = ({}, {"separators": (",", ":")}, {"indent": 2}, {"indent": 4})
+"""The arguments of `json.dumps` with which templates write tools."""
+
+
+def part_tokens(
+    conversation: Conversation, render: Callable[[Conversation], Rendering]
+) -> Counter[Path]:
+    """Count the tokens of each part of a conversation that contains no other parts.
+
+    Tools are found as JSON in the template text. All other text that the template writes only
+    because there are tools is `NOT_ATTRIBUTED`.
+
+    Raises:
+        ConversationError: If the template cannot write the conversation.
+    """
+    rendering = render(conversation)
+    tokens = Counter[Path]()
+    spans = [*_tool_spans(rendering.text, conversation.objects(TOOLS) or [])]
+    at = 0
+    for run in rendering.runs:
+        role = conversation.messages[run.message].role if run.message >= 0 else ""
+        path = _path(role, kind_of(run, rendering))
+        inside = [span for span in spans if span[0] < at + run.n_bytes and span[1] > at]
+        if inside and rendering.from_structure[run.first]:
+            sizes = (len(rendering.token_bytes(token)) for token in range(run.first, run.last))
+            for start in [*accumulate(sizes, initial=at)][:-1]:
+                tokens[next((it[2] for it in inside if it[0] <= start < it[1]), path)] += 1
+        else:
+            tokens[path] += run.last - run.first
+        at += run.n_bytes
+    n_found = sum(n for path, n in tokens.items() if path[0] == TOOLS)
+    n_other = len(rendering) - _length_without_tools(conversation, render) - n_found
+    n_other = max(0, min(n_other, tokens[TEMPLATE_TEXT,]))
+    tokens[TOOLS, NOT_ATTRIBUTED] += n_other
+    tokens[TEMPLATE_TEXT,] -= n_other
+    return +tokens
+
+
+def totals(tokens: Counter[Path]) -> dict[Path, int]:
+    """Return the tokens of all parts, each before the parts that it contains; () is everything."""
+    sums = Counter[Path]()
+    for path, n_tokens in tokens.items():
+        for length in range(len(path) + 1):
+            sums[path[:length]] += n_tokens
+    ordered = sorted(path for path in sums if path)
+    return {path: sums[path] for path in [(), *sorted(ordered, key=lambda it: _ORDER.index(it[0]))]}
+
+
+def function_of(tool: Json) -> Json:
+    """Return the name, description and parameters of a tool in OpenAI's format, or of another."""
+    function = tool.get("function")
+    return function if isinstance(function, dict) else tool
+
+
+def _path(role: str, kind: str) -> Path:
+    if kind in (TEMPLATE_TEXT, END_TOKENS):
+        return (TEMPLATE_TEXT,)
+    return ("system",) if role in ("system", "developer") else ("messages", role, kind)
+
+
+def _length_without_tools(
+    conversation: Conversation, render: Callable[[Conversation], Rendering]
+) -> int:
+    extra = {key: value for key, value in conversation.extra.items() if key != TOOLS}
+    try:
+        return len(render(replace(conversation, extra=extra)))
+    except ConversationError:
+        return 1 << 62  # the rest of the text of tools counts as template text
+
+
+def _tool_spans(text: str, tools: list[Json]) -> Iterator[tuple[int, int, Path]]:
+    """Find the tools in their order; yield byte ranges and paths, the inner ranges first."""
+    data = bytetext.to_bytes(text)
+    at = 0
+    for tool in tools:
+        function = function_of(tool)
+        path = (TOOLS, str(function.get("name")))
+        whole = _find(data, tool, at) or _find(data, function, at)
+        start, end = whole or (at, len(data))
+        for key in ("parameters", "description"):
+            if place := _find(data[:end], function.get(key), start):
+                yield (*place, (*path, key))
+        if whole:
+            yield (*whole, (*path, "other"))
+            at = end
+
+
+def _find(data: bytes, value: Any, at: int) -> tuple[int, int] | None:
+    """Find a text, as it is or as in JSON, or another value in JSON."""
+    texts = [json.dumps(value, ensure_ascii=False, **options) for options in _FORMATS]
+    if isinstance(value, str):
+        texts = [value, texts[0][1:-1]]
+    for text in texts if value else ():
+        part = bytetext.to_bytes(bytetext.replace_surrogates(text)[0])
+        if (start := data.find(part, at)) >= 0:
+            return start, start + len(part)
+    return None
