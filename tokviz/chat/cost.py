@@ -19,7 +19,6 @@ Path = tuple[str, ...]
 """A part, after the parts that contain it, such as ("tools", "add", "parameters")."""
 
 TOOLS, NOT_ATTRIBUTED = "tools", "not attributed"
-_ORDER = ("system", TOOLS, "messages", TEMPLATE_TEXT)
 _FORMATS: tuple[Json, ...] = ({}, {"separators": (",", ":")}, {"indent": 2}, {"indent": 4})
 """The arguments of `json.dumps` with which templates write tools."""
 
@@ -50,8 +49,12 @@ def part_tokens(
         else:
             tokens[path] += run.last - run.first
         at += run.n_bytes
-    n_found = sum(n for path, n in tokens.items() if path[0] == TOOLS)
-    n_other = len(rendering) - _length_without_tools(conversation, render) - n_found
+    n_other = -sum(n for path, n in tokens.items() if path[0] == TOOLS)
+    try:
+        without = render(replace(conversation, extra={**conversation.extra, TOOLS: None}))
+        n_other += len(rendering) - len(without)
+    except ConversationError:  # the rest of the text for tools counts as template text
+        n_other = 0
     n_other = max(0, min(n_other, tokens[TEMPLATE_TEXT,]))
     tokens[TOOLS, NOT_ATTRIBUTED] += n_other
     tokens[TEMPLATE_TEXT,] -= n_other
@@ -60,12 +63,13 @@ def part_tokens(
 
 def totals(tokens: Counter[Path]) -> dict[Path, int]:
     """Return the tokens of all parts, each before the parts that it contains; () is everything."""
-    sums = Counter[Path]()
+    sums = Counter[Path]({(): 0, ("system",): 0, (TOOLS,): 0, ("messages",): 0})
     for path, n_tokens in tokens.items():
         for length in range(len(path) + 1):
             sums[path[:length]] += n_tokens
-    ordered = sorted(path for path in sums if path)
-    return {path: sums[path] for path in [(), *sorted(ordered, key=lambda it: _ORDER.index(it[0]))]}
+    place = {path: number for number, path in enumerate(sums)}
+    ordered = sorted(+sums, key=lambda path: [place[path[:n]] for n in range(len(path) + 1)])
+    return {path: sums[path] for path in ordered}
 
 
 def function_of(tool: Json) -> Json:
@@ -77,17 +81,9 @@ def function_of(tool: Json) -> Json:
 def _path(role: str, kind: str) -> Path:
     if kind in (TEMPLATE_TEXT, END_TOKENS):
         return (TEMPLATE_TEXT,)
-    return ("system",) if role in ("system", "developer") else ("messages", role, kind)
-
-
-def _length_without_tools(
-    conversation: Conversation, render: Callable[[Conversation], Rendering]
-) -> int:
-    extra = {key: value for key, value in conversation.extra.items() if key != TOOLS}
-    try:
-        return len(render(replace(conversation, extra=extra)))
-    except ConversationError:
-        return 1 << 62  # the rest of the text of tools counts as template text
+    if role in ("system", "developer"):
+        return ("system",)
+    return ("messages", role, kind) if role == "assistant" else ("messages", role)
 
 
 def _tool_spans(text: str, tools: list[Json]) -> Iterator[tuple[int, int, Path]]:

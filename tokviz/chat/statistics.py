@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tokviz.chat.conversation import Conversation
+from tokviz.chat.conversation import SOURCE_KEYS, Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import Integers, RowLengths
 from tokviz.chat.rendering import Rendering, TokenRun
 from tokviz.chat.requests import request_row
 from tokviz.chat.spans import Reason
-
-SOURCE_KEYS = ("source", "dataset")
-"""The keys of a row for the dataset that it comes from."""
 
 GROUPS = ("source", "role", "kind")
 """The properties by which tokens are counted."""
@@ -112,22 +109,28 @@ def count_rows(
     return counts
 
 
-def length_bins(lengths: Integers, n_bins: int = 12) -> list[tuple[int, int, int]]:
-    """Count lengths in equally wide bins up to the 99th percentile, and in one bin above.
+def length_bins(lengths: Integers, n_bins: int = 12) -> list[dict[str, int]]:
+    """Count lengths in equally wide bins, and all outliers in one more bin.
+
+    Outliers are above the third quartile by three times the distance between the quartiles.
+
+    Args:
+        lengths: At least one length.
+        n_bins: The largest number of equally wide bins.
 
     Returns:
         The smallest length, the largest length, and the number of rows of each bin.
 
-    >>> length_bins(np.array([*range(200), 100_000]), 4)
-    [(0, 49, 50), (50, 99, 50), (100, 149, 50), (150, 199, 50), (200, 100000, 1)]
+    >>> length_bins(np.array([10, 14, 14, 17, 100_000]), 2)
+    [{'from': 10, 'to': 18, 'n_rows': 4}, {'from': 19, 'to': 27, 'n_rows': 0}, \
+{'from': 28, 'to': 100000, 'n_rows': 1}]
     """
-    if not len(lengths):
-        return []
-    width = percentile(lengths, 99) // n_bins + 1
-    counts = np.bincount(np.minimum(lengths // width, n_bins), minlength=n_bins + 1).tolist()
-    borders = [*range(0, width * n_bins + 1, width), int(lengths.max()) + 1]
-    bins = [(borders[i], borders[i + 1] - 1, n) for i, n in enumerate(counts)]
-    return bins if counts[-1] else bins[:-1]
+    low, q1, q3, high = (percentile(lengths, share) for share in (0, 25, 75, 100))
+    width = (min(high, 4 * q3 - 3 * q1) - low) // n_bins + 1
+    counts = np.bincount(np.minimum((lengths - low) // width, n_bins)).tolist()
+    ends = [*range(low + width, low + width * n_bins + 1, width), high + 1]
+    bins = zip(range(low, high + 1, width), ends, counts, strict=False)
+    return [{"from": first, "to": end - 1, "n_rows": n} for first, end, n in bins]
 
 
 def percentile(lengths: Integers, share: float) -> int:

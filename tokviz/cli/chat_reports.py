@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.cost import Path, part_tokens, totals
@@ -22,42 +25,40 @@ from tokviz.chat.template_files import load_template
 from tokviz.cli import options, workers
 from tokviz.cli.count import cost_record
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import USAGE_ERROR, plain_table, print_json, report, with_bars
+from tokviz.cli.output import plain_table, print_json, report, with_bars
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.storage.files import is_pipe
-from tokviz.text.glyphs import safe, token_label
+from tokviz.text.bytetext import from_bytes
+from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace.prices import cost_text, load_prices, models_for, percent
 
 _ROWS_PER_TASK = 1000
-_ERRORS_SHOWN = 10
 _DIFFERENT = 1
-_TOKENS_SHOWN = 8
+_ERRORS_SHOWN, _TOKENS_SHOWN = 10, 8
 _WINDOWS_DRAWN, _CELLS = 3, 60
+
+_Record = dict[str, Any]
 
 
 def run(arguments: argparse.Namespace, names: Sequence[str]) -> int:
-    """Print the requested report; return 2 if a file or a row cannot be read or rendered."""
+    """Print the requested report."""
     tokenizer = options.load_tokenizer(arguments)
     if arguments.prefix:
-        try:
-            return _print_prefixes(arguments, tokenizer, names)
-        except TokvizError as error:
-            report(error)
-            return USAGE_ERROR
+        return _print_prefixes(arguments, tokenizer, names)
     show = _print_cost if arguments.cost else _print_counts
-    return USAGE_ERROR if for_each_input(names, partial(show, arguments, tokenizer)) else 0
+    return for_each_input(names, partial(show, arguments, tokenizer))
 
 
 @lru_cache(1)
 def _open(name: str) -> Dataset:
-    if name != STDIN and not is_pipe(name):
-        dataset = Dataset.open(name)
-        dataset.index_all()
-        return dataset
-    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
+    if name == STDIN or is_pipe(name):
+        return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
+    dataset = Dataset.open(name)
+    dataset.index_all()
+    return dataset
 
 
 def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
@@ -65,8 +66,7 @@ def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
     n_rows = _open(name).n_rows
     for row in arguments.rows:
         if row > n_rows:
-            has = pluralize(n_rows, "row")
-            raise TokvizError(f"there is no row {row:,}; it has {has}")
+            raise TokvizError(f"there is no row {row:,}; it has {pluralize(n_rows, 'row')}")
     chosen = [range(row - 1, row) for row in arguments.rows]
     return chosen or [range(first, min(first + most, n_rows)) for first in range(0, n_rows, most)]
 
@@ -78,10 +78,22 @@ def _renderer(
     return partial(render, tokenizer, template=load_template(arguments.template), max_tokens=kept)
 
 
+def _table(rows: Sequence[_Record]) -> list[str]:
+    """Format records with the same keys, which become the heads; fractions are shares."""
+    heads = [key.removeprefix("n_").replace("_", " ") for key in rows[0]]
+    return [*plain_table([heads, *([*map(_cell, row.values())] for row in rows)])]
+
+
+def _cell(value: str | int | float) -> str:
+    if isinstance(value, str):
+        return safe(value)
+    return f"{value:,}" if isinstance(value, int) else percent(value)
+
+
 def _print_prefixes(
     arguments: argparse.Namespace, tokenizer: Tokenizer, names: Sequence[str]
 ) -> int:
-    """Compare the first row, or the requested row, of each file, or the rows of one file."""
+    """Compare each row with the next: the rows of one file, or the first row of each file."""
     if len(names) > 1 and not arguments.rows:
         arguments.rows = [1]
     places = [(name, row) for name in names for (row,) in _spans(arguments, name, 1)]
@@ -93,32 +105,22 @@ def _print_prefixes(
         first, second = (request_row(_open(name), row) for name, row in pair)
         diff = prefix_diff(first, second, rendered)
         code = max(code, _DIFFERENT if diff.cause else 0)
-        n_tokens, texts = [len(diff.first), len(diff.second)], diff.texts(_TOKENS_SHOWN)
+        shown = zip(pair, (diff.first, diff.second), diff.texts(_TOKENS_SHOWN), strict=True)
+        sides: list[_Record] = [
+            {"file": name, "row": row + 1, "n_tokens": len(side), "text": from_bytes(text)}
+            for (name, row), side, text in shown
+        ]
+        found = {"cause": diff.cause or None, "explanation": diff.explanation}
+        counts = {"n_common": diff.n_common, "n_lost": diff.n_lost, "message_index": diff.message}
+        costs = [cost_record(model, diff.n_lost) for model in models]
         if arguments.json:
-            record = {
-                "files": [name for name, _ in pair],
-                "rows": [row + 1 for _, row in pair],
-                "n_tokens": n_tokens,
-                "n_common": diff.n_common,
-                "n_lost": diff.n_lost,
-                "cause": diff.cause or None,
-                "explanation": diff.explanation,
-                "message_index": diff.message,
-                "texts": [text.decode("utf-8", "replace") for text in texts],
-                "costs": [cost_record(model, diff.n_lost) for model in models],
-            }
-            print_json(record)
+            print_json({"requests": sides, **counts, **found, "costs": costs})
             continue
-        labels = [f"{display_name(name)}, row {row + 1:,}" for name, row in pair]
-        print(safe(f"{' → '.join(labels)}: {diff.n_common:,} tokens in common"))
-        if diff.cause:
-            for label, n, text in zip(labels, n_tokens, texts, strict=True):
-                shown = token_label(text) or "(the end)"
-                print(safe(f"  {label}: token {diff.n_common + 1:,} of {n:,}: {shown}"))
-            print(safe(f"  cause: {diff.cause}. {diff.explanation}"))
-            print(f"  {pluralize(diff.n_lost, 'token')} of the cache lost")
-            for model in models:
-                print(safe(f"  {model.name}: {cost_text(model, diff.n_lost)}"))
+        cause = diff.cause and f"Cause: {diff.cause}. "
+        print(*_table(sides), cause + safe(diff.explanation), sep="\n")
+        print(f"{diff.n_common:,} tokens in common, {diff.n_lost:,} lost from the cache")
+        for model in models if diff.n_lost else ():
+            print(safe(f"{model.name}: {cost_text(model, diff.n_lost)}"))
     return code
 
 
@@ -127,20 +129,19 @@ def _print_cost(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) 
     for rows in _spans(arguments, name, 1):
         tokens += part_tokens(request_row(_open(name), rows[0]), rendered)
     models = models_for(load_prices(), tokenizer.name)
-    parts = totals(tokens)
+    parts: list[_Record] = []
+    table: list[_Record] = []
+    for path, n_tokens in totals(tokens).items():
+        costs = [cost_record(model, n_tokens) for model in models]
+        share = n_tokens / max(1, tokens.total())
+        parts.append({"path": path, "n_tokens": n_tokens, "share": round(share, 6), "costs": costs})
+        label = "  " * len(path) + (path[-1] if path else display_name(name))
+        prices = {model.name: cost_text(model._replace(window=None), n_tokens) for model in models}
+        table.append({"": label, "tokens": n_tokens, "share": share, **prices})
     if arguments.json:
-        listed = [
-            {"path": path, "n_tokens": n, "costs": [cost_record(model, n) for model in models]}
-            for path, n in parts.items()
-        ]
-        print_json({"file": name, "tokenizer": tokenizer.name, "parts": listed})
-        return
-    table = [("", "tokens", "", *(safe(model.name) for model in models))]
-    for path, n in parts.items():
-        label = "  " * len(path) + safe(path[-1] if path else display_name(name))
-        costs = (cost_text(model._replace(window=None), n) or "-" for model in models)
-        table.append((label, f"{n:,}", percent(n / max(1, parts[()])), *costs))
-    print(*plain_table(table), sep="\n")
+        print_json({"file": name, "tokenizer": tokenizer.name, "parts": parts})
+    else:
+        print(*_table(table), sep="\n")
 
 
 def _print_counts(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) -> None:
@@ -156,11 +157,10 @@ def _print_counts(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str
     for error in counts.errors[:_ERRORS_SHOWN]:
         report(f"{display_name(name)}: {error}")
     if counts.lengths:
-        record = {"file": name, "tokenizer": tokenizer.name, "n_rows": len(counts.lengths)}
-        show = _show_packing if arguments.packing else _show_statistics
-        lines = show(counts, record, arguments.packing)
+        show = partial(_packing, context=arguments.packing) if arguments.packing else _statistics
+        record, lines = show(counts)
         if arguments.json:
-            print_json(record)
+            print_json({"file": name, "tokenizer": tokenizer.name, **record})
         else:
             print(safe(f"{display_name(name)}: {pluralize(len(counts.lengths), 'row')}"))
             print(*lines, sep="\n")
@@ -174,52 +174,55 @@ def _count_span(arguments: argparse.Namespace, name: str, rows: range) -> RowCou
     return count_rows(_open(name), rows, _renderer(arguments, workers.cached_tokenizer(*names)))
 
 
-def _show_packing(counts: RowCounts, record: dict[str, object], context: int) -> list[str]:
-    """Complete the record; return the lines of a table and, on a terminal, the first windows."""
-    packings = {name: pack(counts.row_lengths, name, context) for name in STRATEGIES}
-    table: list[Sequence[str]] = [
-        ("", "windows", "padding", "cut answers", "tokens lost", "shared windows")
-    ]
-    listed: list[dict[str, object]] = []
+def _packing(counts: RowCounts, context: int) -> tuple[_Record, list[str]]:
+    """Return the JSON of --packing, and its lines: a table and, on a terminal, some windows."""
+    listed: list[_Record] = []
     drawn: list[str] = []
-    for name, packing in packings.items():
-        n_shared, n_windows = int((packing.documents > 1).sum()), len(packing.fills)
-        numbers = packing.n_cut_answers, packing.n_lost, n_shared
-        listed.append({"strategy": name, "n_windows": n_windows, "waste": round(packing.waste, 6)})
-        listed[-1].update(zip(("n_cut_answers", "n_lost", "n_shared"), numbers, strict=True))
-        cells = (f"{n:,}" for n in numbers)
-        table.append((name, f"{n_windows:,}", percent(packing.waste), *cells))
-        for window in range(min(_WINDOWS_DRAWN, n_windows)):
+    for name in STRATEGIES:
+        packing = pack(counts.row_lengths, name, context)
+        listed.append(
+            {
+                "strategy": name,
+                "n_windows": len(packing.fills),
+                "padding": round(packing.waste, 6),
+                "n_cut_answers": packing.n_cut_answers,
+                "n_lost_tokens": packing.n_lost,
+                "n_shared_windows": int((packing.documents > 1).sum()),
+            }
+        )
+        for window in range(min(_WINDOWS_DRAWN, len(packing.fills))):
             ends = packing.sizes[packing.windows == window].cumsum() * _CELLS // context
-            bar = "".join(
-                "█▒"[number % 2] * (end - start)
-                for number, (start, end) in enumerate(pairwise([0, *ends.tolist()]))
-            )
-            drawn.append(f"{name if not window else '':<8}{bar:·<{_CELLS}}")
-    record.update(context=context, n_answers=len(counts.answers), strategies=listed)
-    return [*plain_table(table), *(drawn if sys.stdout.isatty() else ())]
+            sizes = enumerate(np.diff(ends, prepend=0).tolist())
+            bar = "".join("█▒"[number % 2] * size for number, size in sizes)
+            drawn.append(f"{name:<8}{bar:·<{_CELLS}}")
+    record = {"context": context, "n_rows": len(counts.lengths), "n_answers": len(counts.answers)}
+    lines = [*_table(listed), *(drawn if sys.stdout.isatty() else ())]
+    return {**record, "strategies": listed}, lines
 
 
-def _show_statistics(counts: RowCounts, record: dict[str, object], _: None) -> list[str]:
-    """Complete the record; return the lines of the tables."""
+def _statistics(counts: RowCounts) -> tuple[_Record, list[str]]:
+    """Return the JSON of --stats, and its lines."""
     lengths = counts.row_lengths.lengths
+    n_learned = counts.learned.total()
     learned = {group: counts.learned_by(group) for group in GROUPS}
-    shares = {"p50": 50, "p95": 95, "max": 100}
-    figures = {name: percentile(lengths, share) for name, share in shares.items()}
+    figures = {"p50": percentile(lengths, 50), "p95": percentile(lengths, 95)}
+    figures["max"] = int(lengths.max())
     bins = length_bins(lengths)
-    n_tokens, n_learned = int(lengths.sum()), counts.learned.total()
-    record.update(n_tokens=n_tokens, n_learned=n_learned, learned=learned, lengths=figures)
-    record["histogram"] = [dict(zip(("from", "to", "n_rows"), it, strict=True)) for it in bins]
-    table = [("", "in the loss", "")]
-    for group, by_value in learned.items():
-        table.append((f"by {group}", "", ""))
-        for value, n in by_value.items():
-            table.append((f"  {safe(value) or '(none)'}", f"{n:,}", percent(n / n_learned)))
-    sizes = [("tokens", "rows"), *((f"{a:,}–{b:,}", f"{n:,}") for a, b, n in bins)]
-    most = max(n for *_, n in bins)
-    return [
-        f"{n_tokens:,} tokens, {n_learned:,} in the loss",
-        ", ".join(f"{name} {length:,}" for name, length in figures.items()),
-        *plain_table(table),
-        *with_bars([*plain_table(sizes)], [0, *(n / most for *_, n in bins)]),
+    record = {"n_rows": len(lengths), "n_tokens": int(lengths.sum()), "n_learned": n_learned}
+    table: list[_Record] = [
+        {
+            "in the loss": f"{group} {value or '-'}",
+            "tokens": n_tokens,
+            "share": n_tokens / n_learned,
+        }
+        for group, by_value in learned.items()
+        for value, n_tokens in by_value.items()
     ]
+    most = max(row["n_rows"] for row in bins)
+    lines = [
+        f"{record['n_tokens']:,} tokens, {n_learned:,} in the loss",
+        *(_table(table) if table else ()),
+        "tokens of a row: " + ", ".join(f"{name} {length:,}" for name, length in figures.items()),
+        *with_bars(_table(bins), [0, *(row["n_rows"] / most for row in bins)]),
+    ]
+    return {**record, "learned": learned, "lengths": figures, "histogram": bins}, lines
