@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,8 +20,7 @@ Path = tuple[str, ...]
 """A part, after the parts that contain it, such as ("tools", "add", "parameters")."""
 
 TOOLS, NOT_ATTRIBUTED = "tools", "not attributed"
-_FORMATS: tuple[Json, ...] = ({}, {"separators": (",", ":")}, {"indent": 2}, {"indent": 4})
-"""The arguments of `json.dumps` with which templates write tools."""
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+')
 
 
 def part_tokens(
@@ -88,28 +88,32 @@ def _path(role: str, kind: str) -> Path:
 
 def _tool_spans(text: str, tools: list[Json]) -> Iterator[tuple[int, int, Path]]:
     """Find the tools in their order; yield byte ranges and paths, the inner ranges first."""
-    data = bytetext.to_bytes(text)
     at = 0
     for tool in tools:
         function = function_of(tool)
         path = (TOOLS, str(function.get("name")))
-        whole = _find(data, tool, at) or _find(data, function, at)
-        start, end = whole or (at, len(data))
+        whole = _find(text, tool, at) or _find(text, function, at)
+        start, end = whole or (at, len(text))
         for key in ("parameters", "description"):
-            if place := _find(data[:end], function.get(key), start):
-                yield (*place, (*path, key))
+            if place := _find(text[:end], function.get(key), start):
+                yield (*_in_bytes(text, place), (*path, key))
         if whole:
-            yield (*whole, (*path, "other"))
+            yield (*_in_bytes(text, whole), (*path, "other"))
             at = end
 
 
-def _find(data: bytes, value: Any, at: int) -> tuple[int, int] | None:
-    """Find a text, as it is or as in JSON, or another value in JSON."""
-    texts = [json.dumps(value, ensure_ascii=False, **options) for options in _FORMATS]
+def _in_bytes(text: str, place: tuple[int, int]) -> tuple[int, int]:
+    return bytetext.n_bytes(text[: place[0]]), bytetext.n_bytes(text[: place[1]])
+
+
+def _find(text: str, value: Any, at: int) -> tuple[int, int] | None:
+    """Find a text, as it is or as in JSON, or another value in JSON with any white space."""
+    if not value:
+        return None
+    written = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        texts = [value, texts[0][1:-1]]
-    for text in texts if value else ():
-        part = bytetext.to_bytes(bytetext.replace_surrogates(text)[0])
-        if (start := data.find(part, at)) >= 0:
-            return start, start + len(part)
-    return None
+        pattern = "|".join(map(re.escape, (value, written[1:-1])))
+    else:
+        pattern = r"\s*".join(map(re.escape, _JSON_TOKEN.findall(written)))
+    found = re.compile(pattern).search(text, at)
+    return found and found.span()

@@ -69,7 +69,7 @@ def _messages(message: Any) -> Iterator[Any]:
             changed["reasoning_content"] = thought
         else:
             rest.append({key: item for key, item in block.items() if key != "cache_control"})
-    if rest or changed:
+    if rest or changed or not content:
         yield {**message, "content": _text(rest) if changed else rest, **changed}
 
 
