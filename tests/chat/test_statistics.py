@@ -39,7 +39,9 @@ def counts(rows: list[object], template: str = "nanochat", max_tokens: int = 204
 )
 def test_the_counts_are_those_of_the_tokens_one_by_one(rows, max_tokens, data):
     found = counts(rows, max_tokens=max_tokens)
-    learned, answers, lengths = Counter(), [], []
+    learned = Counter[tuple[str, str, str]]()
+    answers: list[tuple[int, int, int]] = []
+    lengths: list[int] = []
     for row, value in enumerate(rows):
         rendering = render(GPT2, value, "nanochat", max_tokens)
         lengths.append(len(rendering))

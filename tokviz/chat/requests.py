@@ -6,11 +6,22 @@ Source: Anthropic's Messages API (`system`, `tools` with `input_schema`, content
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError, Json
+
+
+@contextmanager
+def located(dataset: Dataset, row: int) -> Iterator[None]:
+    """Add the place of a row, counted from 0, to a `ConversationError` without it."""
+    try:
+        yield
+    except ConversationError as error:
+        place = dataset.place(row)
+        raise error if str(error).startswith(place) else error.at(place) from None
 
 
 def request_row(dataset: Dataset, row: int) -> Conversation:
@@ -19,11 +30,9 @@ def request_row(dataset: Dataset, row: int) -> Conversation:
     Raises:
         ConversationError: If it is not a conversation; it names the line, the message, the key.
     """
-    value, byte_text = dataset.value(row)
-    try:
+    with located(dataset, row):
+        value, byte_text = dataset.value(row)
         return Conversation.from_json(_as_openai(value), byte_text=byte_text)
-    except ConversationError as error:
-        raise error.at(dataset.place(row)) from None
 
 
 def _as_openai(value: Any) -> Any:

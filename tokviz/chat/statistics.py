@@ -13,7 +13,7 @@ from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import Integers, RowLengths
 from tokviz.chat.rendering import Rendering, TokenRun
-from tokviz.chat.requests import request_row
+from tokviz.chat.requests import located, request_row
 from tokviz.chat.spans import Reason
 
 GROUPS = ("source", "role", "kind")
@@ -101,11 +101,11 @@ def count_rows(
     counts = RowCounts()
     for row in rows:
         try:
-            conversation = request_row(dataset, row)
-            counts.add(conversation, render(conversation))
+            with located(dataset, row):
+                conversation = request_row(dataset, row)
+                counts.add(conversation, render(conversation))
         except ConversationError as error:
-            place = dataset.place(row)
-            counts.errors.append(str(error if str(error).startswith(place) else error.at(place)))
+            counts.errors.append(str(error))
     return counts
 
 

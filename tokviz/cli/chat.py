@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         if arguments.mask or arguments.lint or options.requested_form(arguments):
             raise TokvizError("a report is text or JSON: leave out --mask, --lint and other forms")
-        return chat_reports.run(arguments, names)
+        return chat_reports.run(arguments, names, ROWS_PER_TASK)
     if len(arguments.rows) > 1:
         raise TokvizError("--row is given twice")
     if arguments.ignore and not arguments.lint:

@@ -15,11 +15,12 @@ import numpy as np
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.cost import Path, part_tokens, totals
 from tokviz.chat.dataset import Dataset
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import STRATEGIES, pack
 from tokviz.chat.prefix import prefix_diff
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering
-from tokviz.chat.requests import request_row
+from tokviz.chat.requests import located, request_row
 from tokviz.chat.statistics import GROUPS, RowCounts, count_rows, length_bins, percentile
 from tokviz.chat.template_files import load_template
 from tokviz.cli import options, workers
@@ -27,7 +28,7 @@ from tokviz.cli.count import cost_record
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import plain_table, print_json, report, with_bars
 from tokviz.cli.progress import StatusLine
-from tokviz.errors import TokvizError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import is_pipe
 from tokviz.text.bytetext import from_bytes
 from tokviz.text.glyphs import safe
@@ -35,7 +36,6 @@ from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace.prices import cost_text, load_prices, models_for, percent
 
-_ROWS_PER_TASK = 1000
 _DIFFERENT = 1
 _ERRORS_SHOWN, _TOKENS_SHOWN = 10, 8
 _WINDOWS_DRAWN, _CELLS = 3, 60
@@ -43,12 +43,12 @@ _WINDOWS_DRAWN, _CELLS = 3, 60
 _Record = dict[str, Any]
 
 
-def run(arguments: argparse.Namespace, names: Sequence[str]) -> int:
-    """Print the requested report."""
+def run(arguments: argparse.Namespace, names: Sequence[str], rows_per_task: int) -> int:
+    """Print the requested report; a worker counts `rows_per_task` rows at a time."""
     tokenizer = options.load_tokenizer(arguments)
     if arguments.prefix:
         return _print_prefixes(arguments, tokenizer, names)
-    show = _print_cost if arguments.cost else _print_counts
+    show = _print_cost if arguments.cost else partial(_print_counts, rows_per_task)
     return for_each_input(names, partial(show, arguments, tokenizer))
 
 
@@ -66,7 +66,8 @@ def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
     n_rows = _open(name).n_rows
     for row in arguments.rows:
         if row > n_rows:
-            raise TokvizError(f"there is no row {row:,}; it has {pluralize(n_rows, 'row')}")
+            has = pluralize(n_rows, "row")
+            raise InputFileError(display_name(name), f"there is no row {row:,}; it has {has}")
     chosen = [range(row - 1, row) for row in arguments.rows]
     return chosen or [range(first, min(first + most, n_rows)) for first in range(0, n_rows, most)]
 
@@ -102,8 +103,12 @@ def _print_prefixes(
     models = models_for(load_prices(), tokenizer.name)
     rendered, code = _renderer(arguments, tokenizer), 0
     for pair in pairwise(places):
-        first, second = (request_row(_open(name), row) for name, row in pair)
-        diff = prefix_diff(first, second, rendered)
+        try:
+            first, second = (request_row(_open(name), row) for name, row in pair)
+            diff = prefix_diff(first, second, rendered)
+        except ConversationError as error:
+            files = " and ".join(dict.fromkeys(display_name(name) for name, _ in pair))
+            raise TokvizError(f"{files}: {error}") from None
         code = max(code, _DIFFERENT if diff.cause else 0)
         shown = zip(pair, (diff.first, diff.second), diff.texts(_TOKENS_SHOWN), strict=True)
         sides: list[_Record] = [
@@ -127,7 +132,8 @@ def _print_prefixes(
 def _print_cost(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) -> None:
     rendered, tokens = _renderer(arguments, tokenizer), Counter[Path]()
     for rows in _spans(arguments, name, 1):
-        tokens += part_tokens(request_row(_open(name), rows[0]), rendered)
+        with located(_open(name), rows[0]):
+            tokens += part_tokens(request_row(_open(name), rows[0]), rendered)
     models = models_for(load_prices(), tokenizer.name)
     parts: list[_Record] = []
     table: list[_Record] = []
@@ -144,9 +150,11 @@ def _print_cost(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) 
         print(*_table(table), sep="\n")
 
 
-def _print_counts(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) -> None:
+def _print_counts(
+    rows_per_task: int, arguments: argparse.Namespace, tokenizer: Tokenizer, name: str
+) -> None:
     """Print --packing or --stats."""
-    spans = _spans(arguments, name, _ROWS_PER_TASK)
+    spans = _spans(arguments, name, rows_per_task)
     work, counts = partial(_count_span, arguments, name), RowCounts()
     with workers.submitter(arguments) as submit, StatusLine() as status:
         is_local = name == STDIN or is_pipe(name)
