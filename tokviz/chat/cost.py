@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import ConversationError, Json
-from tokviz.chat.rendering import Rendering
-from tokviz.chat.statistics import END_TOKENS, TEMPLATE_TEXT, kind_of
+from tokviz.chat.statistics import END_TOKENS, TEMPLATE_TEXT, Render, kind_of
 from tokviz.text import bytetext
 
 Path = tuple[str, ...]
@@ -23,9 +22,7 @@ TOOLS, NOT_ATTRIBUTED = "tools", "not attributed"
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+')
 
 
-def part_tokens(
-    conversation: Conversation, render: Callable[[Conversation], Rendering]
-) -> Counter[Path]:
+def part_tokens(conversation: Conversation, render: Render) -> Counter[Path]:
     """Count the tokens of each part of a conversation that contains no other parts.
 
     Tools are found as JSON in the template text. All other text that the template writes only

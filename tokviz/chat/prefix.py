@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.cost import function_of
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.rendering import Rendering
+from tokviz.chat.statistics import Render
 
 _VARIABLES = "chat_template_kwargs"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -59,9 +60,7 @@ class PrefixDiff(NamedTuple):
         return [b"".join(map(it.token_bytes, range(self.n_common, end))) for it, end in ends]
 
 
-def prefix_diff(
-    first: Conversation, second: Conversation, render: Callable[[Conversation], Rendering]
-) -> PrefixDiff:
+def prefix_diff(first: Conversation, second: Conversation, render: Render) -> PrefixDiff:
     """Compare two requests.
 
     The cause is the first difference between the conversations without which the tokens would
@@ -83,10 +82,9 @@ def prefix_diff(
     if a.text.startswith(b.text) or b.text.startswith(a.text):
         why = "The last token of the shorter text is merged with the text that follows."
         return PrefixDiff(a, b, n_common, "tokenization", why)
-    index = a.run_of(n_common).message
-    what = f"message {index + 1}" if index >= 0 else "the start"
-    why = f"The template writes {what} differently because of later messages."
-    return PrefixDiff(a, b, n_common, "template", why, index if index >= 0 else None)
+    index = max(0, a.run_of(n_common).message)
+    why = f"The template writes message {index + 1} differently because of later messages."
+    return PrefixDiff(a, b, n_common, "template", why, index)
 
 
 def _differences(

@@ -16,6 +16,9 @@ from tokviz.chat.rendering import Rendering, TokenRun
 from tokviz.chat.requests import located, request_row
 from tokviz.chat.spans import Reason
 
+Render = Callable[[Conversation], Rendering]
+"""Renders a conversation, or raises `ConversationError`."""
+
 GROUPS = ("source", "role", "kind")
 """The properties by which tokens are counted."""
 
@@ -94,9 +97,7 @@ def kind_of(run: TokenRun, rendering: Rendering) -> str:
     return "reasoning" if run.part < 0 else "text"
 
 
-def count_rows(
-    dataset: Dataset, rows: range, render: Callable[[Conversation], Rendering]
-) -> RowCounts:
+def count_rows(dataset: Dataset, rows: range, render: Render) -> RowCounts:
     """Render and count rows, counted from 0."""
     counts = RowCounts()
     for row in rows:

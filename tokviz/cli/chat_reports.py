@@ -5,23 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tokviz.chat.conversation import Conversation
 from tokviz.chat.cost import Path, part_tokens, totals
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import STRATEGIES, pack
 from tokviz.chat.prefix import prefix_diff
 from tokviz.chat.render import render
-from tokviz.chat.rendering import Rendering
 from tokviz.chat.requests import located, request_row
-from tokviz.chat.statistics import GROUPS, RowCounts, count_rows, length_bins, percentile
+from tokviz.chat.statistics import (
+    GROUPS,
+    Render,
+    RowCounts,
+    count_rows,
+    length_bins,
+    percentile,
+)
 from tokviz.chat.template_files import load_template
 from tokviz.cli import options, workers
 from tokviz.cli.count import cost_record
@@ -52,7 +57,7 @@ def run(arguments: argparse.Namespace, names: Sequence[str], rows_per_task: int)
     return for_each_input(names, partial(show, arguments, tokenizer))
 
 
-@lru_cache(1)
+@lru_cache
 def _open(name: str) -> Dataset:
     if name == STDIN or is_pipe(name):
         return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
@@ -64,31 +69,28 @@ def _open(name: str) -> Dataset:
 def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
     """Return the requested rows, or all rows, counted from 0, in ranges of limited length."""
     n_rows = _open(name).n_rows
-    for row in arguments.rows:
+    for row in arguments.rows or [1]:
         if row > n_rows:
-            has = pluralize(n_rows, "row")
-            raise InputFileError(display_name(name), f"there is no row {row:,}; it has {has}")
+            has = f"there is no row {row:,}; it has {pluralize(n_rows, 'row')}"
+            raise InputFileError(display_name(name), has)
     chosen = [range(row - 1, row) for row in arguments.rows]
     return chosen or [range(first, min(first + most, n_rows)) for first in range(0, n_rows, most)]
 
 
-def _renderer(
-    arguments: argparse.Namespace, tokenizer: Tokenizer
-) -> Callable[[Conversation], Rendering]:
+def _renderer(arguments: argparse.Namespace, tokenizer: Tokenizer) -> Render:
     kept = arguments.max_tokens if arguments.stats else sys.maxsize
     return partial(render, tokenizer, template=load_template(arguments.template), max_tokens=kept)
 
 
 def _table(rows: Sequence[_Record]) -> list[str]:
     """Format records with the same keys, which become the heads; fractions are shares."""
-    heads = [key.removeprefix("n_").replace("_", " ") for key in rows[0]]
-    return [*plain_table([heads, *([*map(_cell, row.values())] for row in rows)])]
 
+    def cell(value: str | int | float) -> str:
+        shown = percent(value) if isinstance(value, float) else value
+        return safe(shown) if isinstance(shown, str) else f"{shown:,}"
 
-def _cell(value: str | int | float) -> str:
-    if isinstance(value, str):
-        return safe(value)
-    return f"{value:,}" if isinstance(value, int) else percent(value)
+    heads = [safe(key.removeprefix("n_").replace("_", " ")) for key in rows[0]]
+    return [*plain_table([heads, *([*map(cell, row.values())] for row in rows)])]
 
 
 def _print_prefixes(
@@ -131,9 +133,12 @@ def _print_prefixes(
 
 def _print_cost(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) -> None:
     rendered, tokens = _renderer(arguments, tokenizer), Counter[Path]()
-    for rows in _spans(arguments, name, 1):
-        with located(_open(name), rows[0]):
-            tokens += part_tokens(request_row(_open(name), rows[0]), rendered)
+    with StatusLine() as status:
+        for (row,) in _spans(arguments, name, 1):
+            if status.is_due:
+                status.draw(f"row {row + 1:,}")
+            with located(_open(name), row):
+                tokens += part_tokens(request_row(_open(name), row), rendered)
     models = models_for(load_prices(), tokenizer.name)
     parts: list[_Record] = []
     table: list[_Record] = []
@@ -172,9 +177,8 @@ def _print_counts(
         else:
             print(safe(f"{display_name(name)}: {pluralize(len(counts.lengths), 'row')}"))
             print(*lines, sep="\n")
-    if counts.errors or not counts.lengths:
-        rows = pluralize(len(counts.errors), "row")
-        raise TokvizError(f"{rows} not counted" if counts.errors else "there are no rows in it")
+    if counts.errors:
+        raise TokvizError(f"{pluralize(len(counts.errors), 'row')} not counted")
 
 
 def _count_span(arguments: argparse.Namespace, name: str, rows: range) -> RowCounts:
@@ -218,13 +222,9 @@ def _statistics(counts: RowCounts) -> tuple[_Record, list[str]]:
     bins = length_bins(lengths)
     record = {"n_rows": len(lengths), "n_tokens": int(lengths.sum()), "n_learned": n_learned}
     table: list[_Record] = [
-        {
-            "in the loss": f"{group} {value or '-'}",
-            "tokens": n_tokens,
-            "share": n_tokens / n_learned,
-        }
+        {"in the loss": f"{group} {value or '-'}", "tokens": n, "share": n / n_learned}
         for group, by_value in learned.items()
-        for value, n_tokens in by_value.items()
+        for value, n in by_value.items()
     ]
     most = max(row["n_rows"] for row in bins)
     lines = [
