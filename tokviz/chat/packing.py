@@ -107,32 +107,32 @@ def _one_each(sizes: Integers, context: int) -> tuple[Integers, Integers]:
 
 
 def _first_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
-    """Put each row, in order, into the first window with enough room."""
-    room = np.full(len(sizes), context)
+    """Put each row, in order, into the first window with enough space."""
+    space = np.full(len(sizes), context)
     windows = np.zeros_like(sizes)
     for row, size in enumerate(sizes):
-        windows[row] = window = (room >= size).argmax()
-        room[window] -= size
+        windows[row] = window = (space >= size).argmax()
+        space[window] -= size
     return windows, sizes
 
 
 def _best_fit(sizes: Integers, context: int) -> tuple[Integers, Integers]:
-    """Put each row, the longest first, into the window with the least room that is enough.
+    """Put each row, the longest first, into the window with the least space that is enough.
 
-    Among windows with equal room, choose the one that has had it for longest, as TRL does.
+    Among windows with equal space, choose the window that has had it longest, as TRL does.
     """
     windows = np.zeros_like(sizes)
-    rooms = [context]
+    spaces = [context]
     windows_with = {context: deque(range(len(sizes)))}
     for row in np.argsort(-sizes, kind="stable").tolist():
-        at = bisect_left(rooms, sizes[row])
-        room = rooms[at]
-        windows[row] = window = windows_with[room].popleft()
-        if not windows_with[room]:
-            del windows_with[room], rooms[at]
-        left = room - int(sizes[row])
+        at = bisect_left(spaces, sizes[row])
+        space = spaces[at]
+        windows[row] = window = windows_with[space].popleft()
+        if not windows_with[space]:
+            del windows_with[space], spaces[at]
+        left = space - int(sizes[row])
         if left and left not in windows_with:
-            insort(rooms, left)
+            insort(spaces, left)
         windows_with.setdefault(left, deque()).append(window)
     return windows, sizes
 

@@ -23,13 +23,13 @@ vocabulary lacks get made-up ids after its last one ("virtual_specials").
 $rules
 
 reports:
---prefix compares the prompts of requests, in OpenAI's or Anthropic's format: the first row, or --row,
-  of several files, or each row of one file with the next. It finds the first token that differs,
-  its cause (tool order, tools, documents, variables, date, history, template or tokenization), and
-  the tokens that a server cannot take from its cache. The exit code is 1 if the shorter prompt is
-  not a prefix of the longer one.
-  {"requests": [{"file", "row", "n_tokens", "text"}], "n_common", "n_lost", "message_index", "cause",
-   "explanation", "costs"}
+--prefix compares the prompts of requests in the format of OpenAI or Anthropic: the first row, or
+  row N, of several files, or each row of one file with the next. It finds the first token that
+  differs, its cause (tool order, tools, documents, variables, date, history, template or
+  tokenization), and the number of tokens that a server cannot take from its cache. The exit code
+  is 1 if the shorter prompt is not a prefix of the longer one.
+  {"requests": [{"file", "row", "n_tokens", "text"}], "n_common", "n_lost", "message_index",
+   "cause", "explanation", "costs"}
 --cost counts the tokens of each part in all rows: system messages, each tool with its description
   and parameters, messages by role, template text. Tools are found as JSON in the rendered text.
   {"file", "tokenizer", "parts": [{"path", "n_tokens", "share", "costs"}]}
@@ -40,7 +40,7 @@ reports:
   {"file", "tokenizer", "context", "n_rows", "n_answers", "strategies": [{"strategy", "n_windows",
    "padding", "n_cut_answers", "n_lost_tokens", "n_shared_windows"}]}
 --stats counts the tokens in the loss by source (the key "source" or "dataset" of a row), role and
-  kind, and the rows by length. The last line is for outliers.
+  kind, and the rows by length. The last bin holds the outliers.
   {"file", "tokenizer", "n_rows", "n_tokens", "n_learned", "learned", "lengths", "histogram"}
 """
 

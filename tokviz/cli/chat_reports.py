@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tokviz.chat import statistics
 from tokviz.chat.cost import Path, part_tokens, totals
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError
@@ -19,14 +20,6 @@ from tokviz.chat.packing import STRATEGIES, pack
 from tokviz.chat.prefix import prefix_diff
 from tokviz.chat.render import render
 from tokviz.chat.requests import located, request_row
-from tokviz.chat.statistics import (
-    GROUPS,
-    Render,
-    RowCounts,
-    count_rows,
-    length_bins,
-    percentile,
-)
 from tokviz.chat.template_files import load_template
 from tokviz.cli import options, workers
 from tokviz.cli.count import cost_record
@@ -77,7 +70,7 @@ def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
     return chosen or [range(first, min(first + most, n_rows)) for first in range(0, n_rows, most)]
 
 
-def _renderer(arguments: argparse.Namespace, tokenizer: Tokenizer) -> Render:
+def _renderer(arguments: argparse.Namespace, tokenizer: Tokenizer) -> statistics.Render:
     kept = arguments.max_tokens if arguments.stats else sys.maxsize
     return partial(render, tokenizer, template=load_template(arguments.template), max_tokens=kept)
 
@@ -160,7 +153,7 @@ def _print_counts(
 ) -> None:
     """Print --packing or --stats."""
     spans = _spans(arguments, name, rows_per_task)
-    work, counts = partial(_count_span, arguments, name), RowCounts()
+    work, counts = partial(_count_span, arguments, name), statistics.RowCounts()
     with workers.submitter(arguments) as submit, StatusLine() as status:
         is_local = name == STDIN or is_pipe(name)
         for result in [partial(work, it) for it in spans] if is_local else submit(work, spans):
@@ -181,12 +174,14 @@ def _print_counts(
         raise TokvizError(f"{pluralize(len(counts.errors), 'row')} not counted")
 
 
-def _count_span(arguments: argparse.Namespace, name: str, rows: range) -> RowCounts:
+def _count_span(arguments: argparse.Namespace, name: str, rows: range) -> statistics.RowCounts:
     names = options.tokenizer_name(arguments), arguments.split_pattern
-    return count_rows(_open(name), rows, _renderer(arguments, workers.cached_tokenizer(*names)))
+    return statistics.count_rows(
+        _open(name), rows, _renderer(arguments, workers.cached_tokenizer(*names))
+    )
 
 
-def _packing(counts: RowCounts, context: int) -> tuple[_Record, list[str]]:
+def _packing(counts: statistics.RowCounts, context: int) -> tuple[_Record, list[str]]:
     """Return the JSON of --packing, and its lines: a table and, on a terminal, some windows."""
     listed: list[_Record] = []
     drawn: list[str] = []
@@ -212,14 +207,14 @@ def _packing(counts: RowCounts, context: int) -> tuple[_Record, list[str]]:
     return {**record, "strategies": listed}, lines
 
 
-def _statistics(counts: RowCounts) -> tuple[_Record, list[str]]:
+def _statistics(counts: statistics.RowCounts) -> tuple[_Record, list[str]]:
     """Return the JSON of --stats, and its lines."""
     lengths = counts.row_lengths.lengths
     n_learned = counts.learned.total()
-    learned = {group: counts.learned_by(group) for group in GROUPS}
-    figures = {"p50": percentile(lengths, 50), "p95": percentile(lengths, 95)}
+    learned = {group: counts.learned_by(group) for group in statistics.GROUPS}
+    figures = {"p50": statistics.percentile(lengths, 50), "p95": statistics.percentile(lengths, 95)}
     figures["max"] = int(lengths.max())
-    bins = length_bins(lengths)
+    bins = statistics.length_bins(lengths)
     record = {"n_rows": len(lengths), "n_tokens": int(lengths.sum()), "n_learned": n_learned}
     table: list[_Record] = [
         {"in the loss": f"{group} {value or '-'}", "tokens": n, "share": n / n_learned}
