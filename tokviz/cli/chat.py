@@ -5,21 +5,38 @@ OpenAI, ShareGPT or Alpaca, or with a prompt and a completion:
 $shapes
 On a terminal, `tokviz chat FILE` opens the app. In a pipe, it prints the tokens like --mask.
 
-templates: $templates (default: nanochat);
-or a file: tokenizer_config.json, chat_template.jinja. Special tokens of the template that the
-vocabulary lacks get made-up ids after its last one ("virtual_specials").
+templates: $templates;
+or a file: tokenizer_config.json, chat_template.jinja; or the name of one of the tokenizer's own.
+Special tokens of the template that the vocabulary lacks are encoded as text ("missing_specials");
+those of nanochat get made-up ids after its last one ("virtual_specials").
 
 --mask shows the tokens; those in the loss are in [brackets] and, on a terminal, in green. A web
   page or a picture holds one row: select it with --row.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
+   "n_kept", "n_learned", "specials", "virtual_specials", "missing_specials", "notes",
+   "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 1, like --row; "messages" has the message
   of each token.
---lint checks every row and prints its findings; the exit code is 1 if there are any.
+--lint checks every row and prints its findings; the exit code is 1 if there are errors among them,
+  or findings of the severity given by --fail-on.
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+--stability shows where the tokens of a conversation change when a message is added, with the line
+  of the template that does it. With --json, one object per row:
+  {"file", "row", "place", "unstable": [{"n_messages", "token_index", "n_lost", "before", "after",
+   "cause", "lines"}]}
+--matrix renders each row with every combination of the template's boolean variables and shows the
+  findings that only some have. With --json, one object per row:
+  {"file", "row", "place", "matrix": [{"variables", "n_tokens", "n_learned", "problems"}]}
+--trainers compares the mask with those that trainers make; see `tokviz help chat`.
+  With --json, one object per row and trainer:
+  {"file", "row", "place", "trainer", "n_learned", "mask"}
+  or {"file", "row", "place", "trainer", "error"}
+--injection puts all control tokens, spelled out, in each field of a conversation; the exit code is
+  1 if some become control tokens. With --json, one object per field and policy (--specials):
+  {"field", "specials", "injected", "n_tried", "error", "in_force"}
 $rules
 
 reports:
@@ -51,12 +68,13 @@ import json
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
+from operator import itemgetter
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
@@ -65,23 +83,26 @@ from tokviz.chat.mask import mask_lines
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
+from tokviz.chat.stability import instabilities
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.cli import options, workers
+from tokviz.chat.trainers import Example
+from tokviz.cli import chat_stability, chat_trainers, chat_variables, options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, report
+from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.share.figure import mask_figure
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
+from tokviz.tokenizer.report import SEVERITIES, Severity
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokviz.chat.conversation import Conversation
     from tokviz.chat.dataset import Dataset
 
-_FINDINGS = 1
 ROWS_PER_TASK = 1000
 """Number of rows that a worker processes at a time."""
 
@@ -98,10 +119,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_split_pattern(parser)
     parser.add_argument(
         "--template",
-        default="nanochat",
         metavar="NAME",
-        help="the name or the file of a chat template (default: %(default)s)",
+        help="the name or the file of a chat template (default: the tokenizer's own, or nanochat)",
     )
+    chat_variables.add_arguments(parser)
     options.add_number(
         parser, "--max-tokens", "cut off each rendering after N tokens", default=2048
     )
@@ -109,7 +130,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--mask", "show which tokens are in the loss")
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are findings")
+    reports = parser.add_mutually_exclusive_group()
+    options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are errors")
+    chat_stability.add_arguments(reports)
+    chat_trainers.add_arguments(reports)
+    options.add_flag(reports, "--prefix", "find the first token that differs between requests")
+    options.add_flag(reports, "--cost", "count the tokens of each part, such as a tool")
+    options.add_number(reports, "--packing", "pack the rows into windows of N tokens")
+    options.add_flag(reports, "--stats", "count the tokens in the loss, and the rows by length")
+    parser.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        help="the lowest severity of findings for which --lint exits with 1 (default: error)",
+    )
     parser.add_argument(
         "--ignore",
         action="append",
@@ -118,11 +151,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ignore a rule of --lint; repeat it for several",
     )
     workers.add_arguments(parser, "process files")
-    reports = parser.add_mutually_exclusive_group()
-    options.add_flag(reports, "--prefix", "find the first token that differs between requests")
-    options.add_flag(reports, "--cost", "count the tokens of each part, such as a tool")
-    options.add_number(reports, "--packing", "pack the rows into windows of N tokens")
-    options.add_flag(reports, "--stats", "count the tokens in the loss, and the rows by length")
     row_help = "process only row N, counted from 1; reports take it several times"
     parser.add_argument(
         "--row", type=options.positive, action="append", default=[], dest="rows", metavar="N",
@@ -137,13 +165,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.prefix or arguments.cost or arguments.packing or arguments.stats:
         from tokviz.cli import chat_reports  # imports NumPy
 
-        if arguments.mask or arguments.lint or options.requested_form(arguments):
-            raise TokvizError("a report is text or JSON: leave out --mask, --lint and other forms")
+        if arguments.mask or options.requested_form(arguments):
+            raise TokvizError("a report is text or JSON: leave out --mask and other forms")
         return chat_reports.run(arguments, names, ROWS_PER_TASK)
     if len(arguments.rows) > 1:
         raise TokvizError("--row is given twice")
-    if arguments.ignore and not arguments.lint:
-        raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
+    for option in ("ignore", "fail_on") if not arguments.lint else ():
+        if getattr(arguments, option):
+            name = f"--{option.replace('_', '-')}"
+            raise TokvizError(f"{name} needs --lint: add it, or leave out {name}")
     if _opens_app(arguments, names):
         if arguments.split_pattern is not None:
             raise TokvizError(
@@ -156,20 +186,31 @@ def run(arguments: argparse.Namespace) -> int:
     form = options.requested_form(arguments)
     if form and arguments.lint:
         raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
+    if form and (arguments.stability or arguments.matrix or arguments.trainers):
+        raise TokvizError("a report prints lines: leave out the other form and -o")
+    if arguments.injection and (arguments.files or form):
+        raise TokvizError("--injection makes its own conversations: leave out FILE, the form, -o")
     figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
-    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template), figures)
+    template = load_template(arguments.template, tokenizer)
+    arguments.template_variables = chat_variables.variables_of(arguments, template)
+    if arguments.injection:
+        return chat_trainers.run_injection(arguments, tokenizer, template)
+    formatter = _RowFormatter(arguments, tokenizer, template, figures)
     arguments.colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     with workers.submitter(arguments) as submit:
         printer = _FilePrinter(arguments, formatter, submit)
         failed = for_each_input(names, printer.print_file)
     if figures is not None:
         figures.end(has_failed=bool(failed or printer.n_errors))
-    return failed or (_FINDINGS if printer.n_findings or printer.n_errors else 0)
+    if failed or (printer.n_errors and not arguments.lint):
+        return ERROR
+    return FINDINGS if printer.n_failing else 0
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
+    prints = prints or arguments.stability or arguments.matrix or arguments.trainers
     prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
@@ -191,13 +232,15 @@ class _RowOutput(NamedTuple):
         lines: Lines for standard output.
         error: An error message for standard error; may be empty.
         has_failed: Whether the row cannot be read or rendered.
-        n_findings: Number of findings.
+        severities: The severity of each finding.
+        causes: Of each line that is a finding, its cause; see `Finding`.
     """
 
     lines: list[str]
     error: str = ""
     has_failed: bool = False
-    n_findings: int = 0
+    severities: Sequence[Severity] = ()
+    causes: Sequence[str] = ()
 
 
 @dataclass
@@ -209,6 +252,7 @@ class _FilePrinter:
         formatter: Formats rows in this process.
         submit: Submits rows to workers.
         n_findings: Number of findings so far.
+        n_failing: Number of those for which the command fails.
         n_errors: Number of rows so far that cannot be read or rendered.
     """
 
@@ -216,18 +260,23 @@ class _FilePrinter:
     formatter: _RowFormatter
     submit: workers.Submit[list[_RowOutput]]
     n_findings: int = 0
+    n_failing: int = 0
     n_errors: int = 0
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
         dataset = _open(name)
+        if not dataset.has_row(0):
+            raise TokvizError("there are no rows in it, so there is nothing to show or check")
         first = 0 if self.arguments.row is None else self.arguments.row - 1
         if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
+        failing = SEVERITIES[: SEVERITIES.index(self.arguments.fail_on or "error") + 1]
         only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
+        repeats: dict[str, tuple[int, str]] = {}
         with StatusLine() as status:
             for output in self._rows(name, dataset, first):
                 n_rows += 1
@@ -237,13 +286,17 @@ class _FilePrinter:
                 if output.error:
                     sys.stdout.flush()
                     report(output.error)
-                if output.lines:
+                lines = _of_new_causes(output, repeats)
+                if lines:
                     status.clear()
-                    print(*output.lines, sep="\n")
-                n_wrong += output.n_findings > 0
-                self.n_findings += output.n_findings
+                    print(*lines, sep="\n")
+                n_wrong += bool(output.severities)
+                self.n_findings += len(output.severities)
+                self.n_failing += sum(severity in failing for severity in output.severities)
                 self.n_errors += output.has_failed
         if only_lints and not self.arguments.json:
+            for number, last in filter(itemgetter(0), repeats.values()):
+                print(f"{pluralize(number, 'more finding')} like this, the last: {last}")
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
     def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
@@ -260,9 +313,29 @@ class _FilePrinter:
             yield from results.popleft()()
 
 
+def _of_new_causes(output: _RowOutput, repeats: dict[str, tuple[int, str]]) -> list[str]:
+    """Return the lines of causes that earlier rows do not have.
+
+    Args:
+        output: The output for a row.
+        repeats: Of each cause so far, how many lines were left out, and the last of these.
+    """
+    if not output.causes:
+        return output.lines
+    earlier, lines = {*repeats}, []
+    for line, cause in zip(output.lines, output.causes, strict=True):
+        if cause in earlier:
+            repeats[cause] = repeats[cause][0] + 1, line
+            continue
+        if cause:
+            repeats[cause] = 0, ""
+        lines.append(line)
+    return lines
+
+
 def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_RowOutput]:
     tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
-    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template))
+    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template, tokenizer))
     first, n_rows = span
     return [*islice(formatter.outputs(name, _cached_dataset(name), first), n_rows)]
 
@@ -279,28 +352,76 @@ class _RowFormatter(NamedTuple):
         """Yield the output for each row from `first` on."""
         if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
+        if self.arguments.stability or self.arguments.matrix:
+            return self._reported(name, dataset, first)
         return self._rendered(name, dataset, first)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "variables": self.arguments.template_variables,
+            "specials": chat_variables.specials_of(self.arguments),
+        }
 
     # -- --lint
 
     def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(self.tokenizer, self.template, self.arguments.max_tokens)
+        linter = DatasetLinter(
+            self.tokenizer, self.template, self.arguments.max_tokens, **self._options()
+        )
         for checked in linter.reports(dataset, first):
-            lines = []
             findings = self._wanted(checked.findings)
+            severities = [finding.severity for finding in findings]
+            if self.arguments.json:
+                records = [asdict(finding) for finding in findings]
+                for record in records:
+                    del record["cause"]
+                lines = [_record(name, dataset, checked.row, record) for record in records]
+                yield _RowOutput(lines, severities=severities)
+                continue
+            lines = []
             for finding in findings:
-                if self.arguments.json:
-                    lines.append(_record(name, dataset, checked.row, asdict(finding)))
-                else:
-                    shown = safe(_located(name, dataset, checked.row, finding.message))
-                    lines.append(f"{shown} [{finding.severity}: {finding.code}]")
-            yield _RowOutput(lines, n_findings=len(findings))
+                shown = safe(_located(name, dataset, checked.row, finding.message))
+                lines.append(f"{shown} [{finding.severity}: {finding.code}]")
+            causes = [finding.cause for finding in findings]
+            yield _RowOutput(lines, severities=severities, causes=causes)
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
         return [finding for finding in findings if finding.code not in self.arguments.ignore]
+
+    # -- --stability, --matrix
+
+    def _reported(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        for row in takewhile(dataset.has_row, count(first)):
+            try:
+                conversation = dataset.row(row).with_variables(self._options()["variables"])
+                key, records, lines = self._report(conversation)
+            except ConversationError as error:
+                yield _RowOutput([], _located(name, dataset, row, str(error)), has_failed=True)
+                continue
+            if self.arguments.json:
+                lines = [_record(name, dataset, row, {key: records})]
+            else:
+                lines = [
+                    safe(line if line.startswith(" ") else _located(name, dataset, row, line))
+                    for line in lines
+                ]
+            n_findings = sum(len(record.get("problems", [0])) for record in records)
+            yield _RowOutput(lines, severities=["error"] * n_findings)
+
+    def _report(
+        self, conversation: Conversation
+    ) -> tuple[str, Sequence[Mapping[str, Any]], Sequence[str]]:
+        """Return the key of a report in JSON, its records and its lines."""
+        if self.arguments.matrix:
+            rows = chat_stability.matrix(
+                self.tokenizer, conversation, self.template, **self._options()
+            )
+            return "matrix", rows, [*chat_stability.matrix_lines(rows)]
+        found = instabilities(self.tokenizer, conversation, self.template)
+        return "unstable", [*map(asdict, found)], [*chat_stability.stability_lines(found)]
 
     # -- --mask, --json
 
@@ -310,7 +431,11 @@ class _RowFormatter(NamedTuple):
             try:
                 conversation = dataset.row(row)
                 rendering = render(
-                    self.tokenizer, conversation, self.template, self.arguments.max_tokens
+                    self.tokenizer,
+                    conversation,
+                    self.template,
+                    self.arguments.max_tokens,
+                    **self._options(),
                 )
             except ConversationError as error:
                 lines = []
@@ -321,12 +446,14 @@ class _RowFormatter(NamedTuple):
                 code = UNREADABLE if conversation is None else NOT_RENDERED
                 findings, has_failed = [error_finding(code, error)], True
             else:
-                lines = self._lines(name, dataset, row, rendering)
+                lines_of = self._compared if self.arguments.trainers else self._lines
+                lines = lines_of(name, dataset, row, rendering)
                 findings = lint(conversation, rendering) if self.arguments.lint else []
                 has_failed = False
             shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
-            yield _RowOutput(lines, error_text, has_failed, len(shown))
+            severities = [finding.severity for finding in shown]
+            yield _RowOutput(lines, error_text, has_failed, severities)
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         if self.figures is not None:
@@ -336,6 +463,16 @@ class _RowFormatter(NamedTuple):
         if self.arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
         lines = mask_lines(rendering, safe, colour=self.arguments.colored)
+        return [safe(_headline(dataset, row, rendering)), *lines]
+
+    def _compared(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
+        conversation = dataset.row(row).with_variables(self.arguments.template_variables)
+        whole = render(self.tokenizer, conversation, self.template, specials=rendering.specials)
+        example = Example(conversation, self.template, whole)
+        if self.arguments.json:
+            records = chat_trainers.trainer_records(example, rendering.n_kept)
+            return [_record(name, dataset, row, record) for record in records]
+        lines = chat_trainers.trainer_lines(example, rendering)
         return [safe(_headline(dataset, row, rendering)), *lines]
 
 
@@ -370,8 +507,9 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     cut = len(rendering) - rendering.n_kept
     if cut:
         facts.append(f"{cut:,} cut off")
-    if rendering.virtual_specials:
-        facts.append(pluralize(len(rendering.virtual_specials), "missing special token"))
+    missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
+    if missing:
+        facts.append(pluralize(missing, "missing special token"))
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
     return " ".join(["#", ", ".join(facts) + "." * bool(rendering.notes), *rendering.notes])

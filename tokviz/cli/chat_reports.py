@@ -21,10 +21,10 @@ from tokviz.chat.prefix import prefix_diff
 from tokviz.chat.render import render
 from tokviz.chat.requests import located, request_row
 from tokviz.chat.template_files import load_template
-from tokviz.cli import options, workers
+from tokviz.cli import chat_variables, options, workers
 from tokviz.cli.count import cost_record
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import plain_table, print_json, report, with_bars
+from tokviz.cli.output import FINDINGS, plain_table, print_json, report, with_bars
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import is_pipe
@@ -34,7 +34,6 @@ from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace.prices import cost_text, load_prices, models_for, percent
 
-_DIFFERENT = 1
 _ERRORS_SHOWN, _TOKENS_SHOWN = 10, 8
 _WINDOWS_DRAWN, _CELLS = 3, 60
 
@@ -71,8 +70,18 @@ def _spans(arguments: argparse.Namespace, name: str, most: int) -> list[range]:
 
 
 def _renderer(arguments: argparse.Namespace, tokenizer: Tokenizer) -> statistics.Render:
-    kept = arguments.max_tokens if arguments.stats else sys.maxsize
-    return partial(render, tokenizer, template=load_template(arguments.template), max_tokens=kept)
+    template = _cached_template(arguments.template, tokenizer)
+    return partial(
+        render,
+        tokenizer,
+        template=template,
+        max_tokens=arguments.max_tokens if arguments.stats else None,
+        variables=chat_variables.variables_of(arguments, template),
+        specials=chat_variables.specials_of(arguments),
+    )
+
+
+_cached_template = lru_cache(load_template)
 
 
 def _table(rows: Sequence[_Record]) -> list[str]:
@@ -104,7 +113,7 @@ def _print_prefixes(
         except ConversationError as error:
             files = " and ".join(dict.fromkeys(display_name(name) for name, _ in pair))
             raise TokvizError(f"{files}: {error}") from None
-        code = max(code, _DIFFERENT if diff.cause else 0)
+        code = max(code, FINDINGS if diff.cause else 0)
         shown = zip(pair, (diff.first, diff.second), diff.texts(_TOKENS_SHOWN), strict=True)
         sides: list[_Record] = [
             {"file": name, "row": row + 1, "n_tokens": len(side), "text": from_bytes(text)}

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 _BAR_CELLS = 30
 """Columns of the longest bar, if the terminal is wide enough."""
-USAGE_ERROR = 2
-"""Exit code for a usage error."""
+FINDINGS = 1
+"""Exit code if a check finds a problem, or a comparison a difference."""
+ERROR = 2
+"""Exit code for a usage error, or if an input, a job or an output failed."""
+INTERRUPTED = 130
+"""Exit code after Ctrl+C."""
+PIPE_CLOSED = 141
+"""Exit code if the reader of the output has closed its pipe."""
 
 
 def report(message: object) -> None:
