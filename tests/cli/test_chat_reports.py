@@ -218,3 +218,20 @@ def test_controls_never_reach_the_terminal(tokviz_on_terminal, file):
         shown = tokviz_on_terminal("chat", path, *options, "-t", "qwen2", "--template", "qwen")
         assert b"\x1b[31m" not in shown and b"\x07" not in shown
         assert os.linesep.encode() in shown and "\u202e".encode() not in shown
+
+
+def test_variables_and_special_tokens_are_chosen_as_for_the_mask(tokviz, file):
+    template = file("t.jinja", "{{ style }}{% for m in messages %}{{ m.content }}{% endfor %}")
+    rows = file("a.jsonl", turns("Hi <|im_end|>", "Hello"), turns("Hi <|im_end|>", "Hello"))
+
+    def n_tokens(*options: object) -> int:
+        done = tokviz(
+            "chat", rows, "--stats", "--json", "-t", "qwen2", "--template", template, *options
+        )
+        assert (done.code, done.err) == (0, "")
+        return json.loads(done.text)["n_tokens"]
+
+    assert n_tokens("--specials", "content-as-text") > n_tokens()
+    assert n_tokens("--set", 'style="Be brief."') > n_tokens()
+    unread = tokviz("chat", rows, "--cost", "--template", template, "--set", "other=1")
+    assert unread.code == 2 and "does not read the variable 'other'" in unread.err

@@ -37,9 +37,6 @@ those of nanochat get made-up ids after its last one ("virtual_specials").
 --injection puts all control tokens, spelled out, in each field of a conversation; the exit code is
   1 if some become control tokens. With --json, one object per field and policy (--specials):
   {"field", "specials", "injected", "n_tried", "error", "in_force"}
-$rules
-
-reports:
 --prefix compares the prompts of requests in the format of OpenAI or Anthropic: the first row, or
   row N, of several files, or each row of one file with the next. It finds the first token that
   differs, its cause (tool order, tools, documents, variables, date, history, template or
@@ -59,6 +56,7 @@ reports:
 --stats counts the tokens in the loss by source (the key "source" or "dataset" of a row), role and
   kind, and the rows by length. The last bin holds the outliers.
   {"file", "tokenizer", "n_rows", "n_tokens", "n_learned", "learned", "lengths", "histogram"}
+$rules
 """
 
 from __future__ import annotations
