@@ -132,10 +132,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are errors")
     chat_stability.add_arguments(reports)
     chat_trainers.add_arguments(reports)
-    options.add_flag(reports, "--prefix", "find the first token that differs between requests")
-    options.add_flag(reports, "--cost", "count the tokens of each part, such as a tool")
-    options.add_number(reports, "--packing", "pack the rows into windows of N tokens")
-    options.add_flag(reports, "--stats", "count the tokens in the loss, and the rows by length")
+    of_data = parser.add_mutually_exclusive_group()  # one group would be a long line of usage
+    options.add_flag(of_data, "--prefix", "find the first token that differs between requests")
+    options.add_flag(of_data, "--cost", "count the tokens of each part, such as a tool")
+    options.add_number(of_data, "--packing", "pack the rows into windows of N tokens")
+    options.add_flag(of_data, "--stats", "count the tokens in the loss, and the rows by length")
     parser.add_argument(
         "--fail-on",
         choices=SEVERITIES,
@@ -163,8 +164,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.prefix or arguments.cost or arguments.packing or arguments.stats:
         from tokviz.cli import chat_reports  # imports NumPy
 
-        if arguments.mask or options.requested_form(arguments):
-            raise TokvizError("a report is text or JSON: leave out --mask and other forms")
+        others = "mask", "lint", "stability", "matrix", "trainers", "injection"
+        if any(getattr(arguments, name) for name in others) or options.requested_form(arguments):
+            raise TokvizError("print one report at a time, as text or JSON")
         return chat_reports.run(arguments, names, ROWS_PER_TASK)
     if len(arguments.rows) > 1:
         raise TokvizError("--row is given twice")
