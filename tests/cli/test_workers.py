@@ -67,7 +67,10 @@ def test_counting_by_workers_says_the_same(
     assert "missing.txt: there is no such file" in alone[2]
 
 
-@pytest.mark.parametrize("options", ["--lint", "--lint --json", "--json", "--mask --lint"])
+@pytest.mark.parametrize(
+    "options",
+    ["--lint", "--lint --json", "--json", "--mask --lint", "--stats --json", "--packing 20"],
+)
 def test_rows_of_conversations_by_workers_are_printed_in_order(
     options: str,
     rows: str,

@@ -28,6 +28,9 @@ CONVERSATION_EXTRA_FIELDS = (
 )
 """The keys of a conversation, besides the messages, that are for the model; others are metadata."""
 
+SOURCE_KEYS = ("source", "dataset")
+"""The keys of a row for the dataset that it comes from."""
+
 
 _MOST_LISTED = 8
 

@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
+from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, SOURCE_KEYS, Conversation
 from tokviz.chat.dataset_rows import edited_row, edited_value, values_in
 from tokviz.chat.dataset_shapes import SHAPES, shape_of
 from tokviz.chat.json_text import loads
@@ -45,7 +45,7 @@ from tokviz.training.corpus.readers import OPENERS
 _OTHER_NAMES = {"conversation": "conversations"}
 """Alternative names of columns, and the name of each here."""
 
-_BESIDE = frozenset({*CONVERSATION_EXTRA_FIELDS, "input"}.difference(MEDIA_KEYS))
+_BESIDE = frozenset({*CONVERSATION_EXTRA_FIELDS, "input", *SOURCE_KEYS}.difference(MEDIA_KEYS))
 """Columns of a table to keep in any shape; excludes images, video and audio."""
 
 _LOOKED_AT = 1 << 20

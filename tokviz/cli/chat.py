@@ -37,6 +37,25 @@ those of nanochat get made-up ids after its last one ("virtual_specials").
 --injection puts all control tokens, spelled out, in each field of a conversation; the exit code is
   1 if some become control tokens. With --json, one object per field and policy (--specials):
   {"field", "specials", "injected", "n_tried", "error", "in_force"}
+--prefix compares the prompts of requests in the format of OpenAI or Anthropic: the first row, or
+  row N, of several files, or each row of one file with the next. It finds the first token that
+  differs, its cause (tool order, tools, documents, variables, date, history, template or
+  tokenization), and the number of tokens that a server cannot take from its cache. The exit code
+  is 1 if the shorter prompt is not a prefix of the longer one.
+  {"requests": [{"file", "row", "n_tokens", "text"}], "n_common", "n_lost", "message_index",
+   "cause", "explanation", "costs"}
+--cost counts the tokens of each part in all rows: system messages, each tool with its description
+  and parameters, messages by role, template text. Tools are found as JSON in the rendered text.
+  {"file", "tokenizer", "parts": [{"path", "n_tokens", "share", "costs"}]}
+  The costs of these two are those of tokviz count --cost; they need your price table.
+--packing compares ways to put rows into windows of N tokens, 1,000 rows at a time: none, greedy
+  (first fit), and TRL's bfd (best fit decreasing) and wrapped. An answer is cut if it is not whole
+  in one window. On a terminal, the first windows of each way are drawn.
+  {"file", "tokenizer", "context", "n_rows", "n_answers", "strategies": [{"strategy", "n_windows",
+   "padding", "n_cut_answers", "n_lost_tokens", "n_shared_windows"}]}
+--stats counts the tokens in the loss by source (the key "source" or "dataset" of a row), role and
+  kind, and the rows by length. The last bin holds the outliers.
+  {"file", "tokenizer", "n_rows", "n_tokens", "n_learned", "learned", "lengths", "histogram"}
 $rules
 """
 
@@ -113,6 +132,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are errors")
     chat_stability.add_arguments(reports)
     chat_trainers.add_arguments(reports)
+    of_data = parser.add_mutually_exclusive_group()  # one group would be a long line of usage
+    options.add_flag(of_data, "--prefix", "find the first token that differs between requests")
+    options.add_flag(of_data, "--cost", "count the tokens of each part, such as a tool")
+    options.add_number(of_data, "--packing", "pack the rows into windows of N tokens")
+    options.add_flag(of_data, "--stats", "count the tokens in the loss, and the rows by length")
     parser.add_argument(
         "--fail-on",
         choices=SEVERITIES,
@@ -126,12 +150,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ignore a rule of --lint; repeat it for several",
     )
     workers.add_arguments(parser, "process files")
-    options.add_number(parser, "--row", "process only row N, counted from 1")
+    row_help = "process only row N, counted from 1; reports take it several times"
+    parser.add_argument(
+        "--row", type=options.positive, action="append", default=[], dest="rows", metavar="N",
+        help=row_help,
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
+    arguments.row = arguments.rows[0] if arguments.rows else None
+    if arguments.prefix or arguments.cost or arguments.packing or arguments.stats:
+        from tokviz.cli import chat_reports  # imports NumPy
+
+        others = "mask", "lint", "stability", "matrix", "trainers", "injection"
+        if any(getattr(arguments, name) for name in others) or options.requested_form(arguments):
+            raise TokvizError("print one report at a time, as text or JSON")
+        return chat_reports.run(arguments, names, ROWS_PER_TASK)
+    if len(arguments.rows) > 1:
+        raise TokvizError("--row is given twice")
     for option in ("ignore", "fail_on") if not arguments.lint else ():
         if getattr(arguments, option):
             name = f"--{option.replace('_', '-')}"

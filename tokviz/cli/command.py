@@ -91,7 +91,7 @@ class Parser(argparse.ArgumentParser):
         parsed = self.parse_intermixed_args([*words[:n_before], *hidden])
         for name, value in vars(parsed).items():
             if isinstance(value, list):
-                value[:] = [item.removeprefix(_HIDDEN) for item in value]
+                value[:] = [it.removeprefix(_HIDDEN) if isinstance(it, str) else it for it in value]
             elif isinstance(value, str):
                 setattr(parsed, name, value.removeprefix(_HIDDEN))
         return parsed

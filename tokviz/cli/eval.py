@@ -26,15 +26,13 @@ output: for each text, one line per tokenizer
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import plain_table, print_json, report
+from tokviz.cli.output import plain_table, print_json, report, with_bars
 from tokviz.compare.figures import (
     ScriptFigures,
     TableRow,
@@ -59,8 +57,6 @@ from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 REFERENCES = ("gpt2", "cl100k_base")
-_BAR = 30
-"""Columns of the longest bar, if the terminal is wide enough."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +160,7 @@ def _plain(result: Report) -> Iterator[str]:
     for group in groups:
         rows += ((f"  {name}", *cells) for name, *cells in cells_of(group))
         shares += _shares([row.n_tokens for row in group])
-    lines = _with_bars(list(plain_table(rows)), shares)
+    lines = with_bars(list(plain_table(rows)), shares)
     yield next(lines)
     for group in groups:
         yield f"{safe(group[0].text)} ({group[0].n_bytes:,} bytes)"
@@ -173,7 +169,7 @@ def _plain(result: Report) -> Iterator[str]:
     ordered = by_cost(languages)
     costs = [group[0].relative(languages[0][0]) or 0.0 for group in ordered]
     table = list(plain_table(list(language_rows(ordered, languages[0]))))
-    yield from _with_bars(table, [0.0, *_shares(costs), 0.0])
+    yield from with_bars(table, [0.0, *_shares(costs), 0.0])
 
 
 def _nanochat(result: Report) -> Iterator[str]:
@@ -186,13 +182,3 @@ def _shares(counts: Sequence[float]) -> list[float]:
     """Divide numbers by the largest one."""
     most = max(counts, default=0)
     return [count / most if most else 0.0 for count in counts]
-
-
-def _with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
-    """Add a bar to each line, if the output is a terminal that is wide enough."""
-    width = max(map(len, table)) + 2
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    room = min(_BAR, columns - width - 1)
-    for line, share in zip(table, shares, strict=True):
-        bar = "█" * max(1, round(share * room)) if share and room >= 8 else ""
-        yield f"{line:<{width}}{bar}".rstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from tokviz.text.glyphs import n_cells, safe
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
 
+_BAR_CELLS = 30
+"""Columns of the longest bar, if the terminal is wide enough."""
 FINDINGS = 1
 """Exit code if a check finds a problem, or a comparison a difference."""
 ERROR = 2
@@ -90,3 +93,13 @@ def plain_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         gaps = [" " * (width - n_cells(cell)) for cell, width in zip(row, widths, strict=True)]
         numbers = (gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))
         yield "  ".join((row[0] + gaps[0], *numbers)).rstrip()
+
+
+def with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
+    """Add a bar to each line, if the output is a terminal that is wide enough."""
+    width = max(map(len, table)) + 2
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    room = min(_BAR_CELLS, columns - width - 1)
+    for line, share in zip(table, shares, strict=True):
+        bar = "█" * max(1, round(share * room)) if share and room >= 8 else ""
+        yield f"{line:<{width}}{bar}".rstrip()
