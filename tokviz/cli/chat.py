@@ -9,6 +9,13 @@ templates: $templates (default: nanochat);
 or a file: tokenizer_config.json, chat_template.jinja. Special tokens of the template that the
 vocabulary lacks get made-up ids after its last one ("virtual_specials").
 
+tokenized files: JSON Lines, parquet or Arrow with a column input_ids and perhaps attention_mask,
+labels, position_ids or assistant_masks; .npy; the .npz of --export; .bin with Megatron's .idx; raw
+ids in .bin, in rows of --max-tokens. The template is not used. --json, one object per row:
+  {"file", "row", "place", "tokenizer", "mask_source", "n_tokens", "n_learned", "documents",
+   "notes", "text", "ids", "mask"}; "documents" has the first token of each document, from 0.
+--lint finds $token_rules.
+
 --mask shows the tokens; those in the loss are in [brackets] and, on a terminal, in green. A web
   page or a picture holds one row: select it with --row.
 --json, one object per row:
@@ -39,14 +46,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
-from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
+from tokviz.chat.lint import (
+    NOT_RENDERED,
+    RULES,
+    TOKEN_RULES,
+    UNREADABLE,
+    Finding,
+    error_finding,
+    lint,
+)
 from tokviz.chat.mask import mask_lines
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.cli import options, workers
+from tokviz.cli import chat_tokens, options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -70,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules = "rules: " + ", ".join(RULES)
     rules = fill(rules, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     words = {"$shapes": describe_shapes(), "$templates": ", ".join(TEMPLATES), "$rules": rules}
+    words["$token_rules"] = fill(", ".join(TOKEN_RULES), 85, break_on_hyphens=False)
     for word, meaning in words.items():
         parser.epilog = (parser.epilog or "").replace(word, meaning)
     options.add_files(parser, "conversations")
@@ -96,6 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="ignore a rule of --lint; repeat it for several",
     )
+    chat_tokens.add_arguments(parser)
     workers.add_arguments(parser, "process files")
     options.add_number(parser, "--row", "process only row N, counted from 1")
 
@@ -111,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "the app does not use --split-pattern: add --mask to print the tokens"
             )
         return _open_app(arguments, names[0])
-    unknown = [code for code in arguments.ignore if code not in RULES]
+    unknown = [code for code in arguments.ignore if code not in {*RULES, *TOKEN_RULES}]
     if unknown:
         raise TokvizError(f"--ignore: there is no rule {unknown[0]!r} (see tokviz chat --help)")
     form = options.requested_form(arguments)
@@ -131,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
-    prints = prints or options.requested_form(arguments)
+    prints = prints or options.requested_form(arguments) or arguments.dtype
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
 
@@ -181,7 +198,7 @@ class _FilePrinter:
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
-        dataset = _open(name)
+        dataset = _open(name, self.arguments.dtype, self.arguments.max_tokens)
         first = 0 if self.arguments.row is None else self.arguments.row - 1
         if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
@@ -225,7 +242,8 @@ def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) 
     tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
     formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template))
     first, n_rows = span
-    return [*islice(formatter.outputs(name, _cached_dataset(name), first), n_rows)]
+    dataset = _cached_dataset(name, arguments.dtype, arguments.max_tokens)
+    return [*islice(formatter.outputs(name, dataset, first), n_rows)]
 
 
 class _RowFormatter(NamedTuple):
@@ -238,6 +256,13 @@ class _RowFormatter(NamedTuple):
 
     def outputs(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         """Yield the output for each row from `first` on."""
+        from tokviz.chat.token_files import is_tokenized  # imports NumPy
+
+        if is_tokenized(dataset):
+            rows = chat_tokens.outputs(
+                self.arguments, self.tokenizer, self._wanted, name, dataset, first
+            )
+            return map(_RowOutput._make, rows)
         if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
         return self._rendered(name, dataset, first)
@@ -311,11 +336,12 @@ def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
     return f"{display_name(name)}: {where}{text}"
 
 
-def _open(name: str) -> Dataset:
+def _open(name: str, dtype: str | None, window: int) -> Dataset:
     from tokviz.chat.dataset import Dataset  # imports NumPy
+    from tokviz.chat.token_files import open_rows
 
     if name != STDIN and not is_pipe(name):
-        return Dataset.open(name)
+        return open_rows(name, dtype, window)
     return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
 
 
