@@ -125,7 +125,7 @@ def test_the_type_of_raw_ids_is_guessed_and_said(tmp_path, dtype, ids):
     assert rows.place(1) == "tokens 8 to 14"
     assert not open_rows(str(path), dtype).notes
     path.write_bytes(b"123")
-    with pytest.raises(InputFileError, match="3 bytes, which is not a multiple of uint32"):
+    with pytest.raises(InputFileError, match="3 bytes, not a multiple of 4"):
         open_rows(str(path), "uint32")
 
 

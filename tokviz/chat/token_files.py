@@ -188,7 +188,7 @@ def _guess(data: npt.NDArray[np.uint8]) -> str:
 
 def _numbers(path: str, data: npt.NDArray[np.uint8], dtype: np.dtype[Any]) -> Integers:
     if len(data) % dtype.itemsize:
-        raise InputFileError(path, f"has {len(data):,} bytes, which is not a multiple of {dtype}'s size")
+        raise InputFileError(path, f"has {len(data):,} bytes, not a multiple of {dtype.itemsize}")
     return data.view(dtype.newbyteorder("<"))
 
 
@@ -218,8 +218,13 @@ def _read_megatron(path: str, data: npt.NDArray[np.uint8]) -> ArrayRows:
     is_odd = bool((pointers % dtype.itemsize).any())
     if n_rows and (is_odd or min(pointers.min(), lengths.min()) < 0 or ends.max() > n_ids):
         raise InputFileError(path, f"names tokens beyond the {n_ids:,} of the .bin file beside it")
-    ids = data[: n_ids * dtype.itemsize].view(dtype.newbyteorder("<"))
-    return ArrayRows({"input_ids": ids}, ends, starts, documents=documents)
+    columns: dict[str, Integers] = {
+        "input_ids": data[: n_ids * dtype.itemsize].view(dtype.newbyteorder("<"))
+    }
+    mask = f"{os.path.splitext(path)[0]}.assistant_masks.bin"
+    if os.path.exists(mask) and os.path.getsize(mask) == n_ids:
+        columns["assistant_masks"] = _mapped(mask)
+    return ArrayRows(columns, ends, starts, documents=documents)
 
 
 def _mapped(path: str) -> npt.NDArray[np.uint8]:

@@ -61,7 +61,7 @@ from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.cli import chat_tokens, options, workers
+from tokviz.cli import chat_export, chat_tokens, options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -113,6 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ignore a rule of --lint; repeat it for several",
     )
     chat_tokens.add_arguments(parser)
+    chat_export.add_arguments(parser)
     workers.add_arguments(parser, "process files")
     options.add_number(parser, "--row", "process only row N, counted from 1")
 
@@ -120,6 +121,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
+    if arguments.export is not None:
+        return chat_export.run(arguments, names)
     if arguments.ignore and not arguments.lint:
         raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
     if _opens_app(arguments, names):
