@@ -7,6 +7,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.oracles.nanochat import SPECIALS
+from tokviz.chat.rendering import virtual_specials
+from tokviz.chat.templates import TEMPLATES
+from tokviz.formats.loader import load
+from tokviz.tokenizer.encoding.specials import SpecialTokens
+
+_GPT2 = load("gpt2")
+_CONTROL = [*dict.fromkeys(text for each in TEMPLATES.values() for text in each.special_tokens)]
+WITH_SPECIALS = _GPT2.with_parts(
+    _GPT2.split_pattern,
+    SpecialTokens({**_GPT2.special_tokens, **virtual_specials(_GPT2, _CONTROL)}),
+    nfc=False,
+)
+"""GPT-2 with the special tokens of all built-in templates."""
 
 TEXTS = st.one_of(
     st.text(max_size=12),

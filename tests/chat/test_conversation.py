@@ -90,7 +90,7 @@ def test_of_an_instruction_and_its_input_only_the_output_is_learned():
     conversation = Conversation.from_json(row)
     assert [message.text for message in conversation.messages] == ["Add\n\n1 2", "three"]
     for value in (row, {"prompt": "Add", "completion": "three"}):
-        rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "chatml")
+        rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "nanochat")
         learned = zip(rendering.ids, rendering.mask, strict=True)
         assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
         assert rendering.n_learned == 2  # with the end of the turn
@@ -146,8 +146,8 @@ def test_a_tool_call_that_is_being_typed_is_not_lost():
         ([{"role": "user", "content": [1]}], "message 1, part 1: must be an object with 'type'"),
         ([{"role": "user", "content": [{"text": "a"}]}], "part 1, key 'type': is missing"),
         (
-            [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}],
-            "'image_url' is not a known kind of part",
+            [{"role": "user", "content": [{"type": "drawing", "url": "x"}]}],
+            "'drawing' is not a known kind of part",
         ),
         ([{"role": "user", "content": [{"type": "text"}]}], "part 1, key 'text': is missing"),
         ([{"role": "assistant", "tool_calls": [{}]}], "every call needs a 'function'"),

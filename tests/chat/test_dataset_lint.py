@@ -9,18 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat import originals
-from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
+from tests.chat.conversations import (
+    WITH_SPECIALS,
+    nanochat_conversations,
+    plain_conversations,
+    turns,
+)
 from tests.profiles import examples
 from tokviz.chat import dataset_lint
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport, histogram
 from tokviz.chat.jinja_template import JinjaTemplate
-from tokviz.chat.lint import UNREADABLE, error_finding, lint, special_texts
+from tokviz.chat.lint import UNREADABLE, control_tokens, error_finding, lint
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.loader import load
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 GPT2 = load("gpt2")
 ANY_ROLES = st.lists(
@@ -47,8 +53,10 @@ def dataset_of(rows: list[object]) -> Dataset:
     return Dataset.from_bytes("a.jsonl", b"".join(json.dumps(r).encode() + b"\n" for r in rows))
 
 
-def one_by_one(dataset: Dataset, template, max_tokens: int, with_lengths: bool) -> list[RowReport]:
-    specials = special_texts(GPT2.special_tokens, template.special_tokens)
+def one_by_one(
+    dataset: Dataset, tokenizer: Tokenizer, template, max_tokens: int, with_lengths: bool
+) -> list[RowReport]:
+    control = control_tokens(tokenizer, template.special_tokens, template.specials)
     reports = []
     for row in range(dataset.n_rows):
         n_tokens = None
@@ -58,11 +66,11 @@ def one_by_one(dataset: Dataset, template, max_tokens: int, with_lengths: bool) 
             reports.append(RowReport(row, (error_finding(UNREADABLE, error),), None))
             continue
         try:
-            rendering = render(GPT2, conversation, template, max_tokens)
+            rendering = render(tokenizer, conversation, template, max_tokens)
             found = lint(conversation, rendering)
             n_tokens = len(rendering) if with_lengths else None
         except ConversationError as error:
-            found = lint(conversation, None, error, specials)
+            found = lint(conversation, None, error, control)
         reports.append(RowReport(row, tuple(found), n_tokens))
     return reports
 
@@ -70,19 +78,21 @@ def one_by_one(dataset: Dataset, template, max_tokens: int, with_lengths: bool) 
 @examples(150)
 @given(
     rows=ROWS,
+    tokenizer=st.sampled_from([GPT2, WITH_SPECIALS]),
     template=st.sampled_from(list(TEMPLATES.values())),
     max_tokens=st.sampled_from([5, 12, 30, 2048]),
     with_lengths=st.booleans(),
 )
-def test_the_fast_way_finds_the_same(rows, template, max_tokens, with_lengths):
+def test_the_fast_way_finds_the_same(rows, tokenizer, template, max_tokens, with_lengths):
     dataset = dataset_of(rows * 2)
-    linter = DatasetLinter(GPT2, template, max_tokens, with_lengths=with_lengths)
-    assert list(linter.reports(dataset)) == one_by_one(dataset, template, max_tokens, with_lengths)
+    linter = DatasetLinter(tokenizer, template, max_tokens, with_lengths=with_lengths)
+    expected = one_by_one(dataset, tokenizer, template, max_tokens, with_lengths)
+    assert list(linter.reports(dataset)) == expected
 
 
 @pytest.mark.parametrize(("template", "n_found"), [("chatml", 1), ("gpt-oss", 0)])
 def test_a_row_with_reasoning_is_not_taken_for_one_without(template, n_found):
-    linter = DatasetLinter(GPT2, TEMPLATES[template], 2048)
+    linter = DatasetLinter(WITH_SPECIALS, TEMPLATES[template], 2048)
     plain, thought = linter.reports(dataset_of([turns("Hi", "Hello"), [*turns("Hi"), THOUGHT]]))
     assert plain.findings == ()
     assert [finding.code for finding in thought.findings] == ["left-out"] * n_found
@@ -91,7 +101,7 @@ def test_a_row_with_reasoning_is_not_taken_for_one_without(template, n_found):
 def test_a_row_that_is_not_learned_is_not_taken_for_one_that_is() -> None:
     unlearned = [{**message, "weight": 0} for message in turns("Hi", "Hello")]
     dataset = dataset_of([turns("Hi", "Hello"), unlearned])
-    reports = list(DatasetLinter(GPT2, TEMPLATES["chatml"], 100).reports(dataset))
+    reports = list(DatasetLinter(WITH_SPECIALS, TEMPLATES["chatml"], 100).reports(dataset))
     codes = [[finding.code for finding in report.findings] for report in reports]
     assert codes == [[], ["nothing-supervised"]]
 
@@ -108,7 +118,7 @@ def test_batches_are_no_matter(monkeypatch):
 
 def test_a_jinja_template_is_checked_too():
     template = JinjaTemplate(
-        "mistral", originals.MISTRAL, variables={"bos_token": "", "eos_token": "</s>"}
+        "mistral", originals.MISTRAL, variables={"bos_token": "", "eos_token": "<|endoftext|>"}
     )
     bad = [*turns("a", "b"), {"role": "system", "content": "c"}]
     linter = DatasetLinter(GPT2, template, 2048, with_lengths=True)

@@ -16,7 +16,7 @@ from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
 from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering
-from tokviz.chat.spans import Reason
+from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS, Reason
 
 CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)
 LLAMA3_JINJA = JinjaTemplate(
@@ -119,10 +119,10 @@ def left_out(conversation: Conversation, rendering: Rendering) -> list[str]:
     return [f.message for f in lint(conversation, rendering) if f.code == "left-out"]
 
 
-def rendered_by(source: str, conversation: Conversation) -> Rendering:
+def rendered_by(source: str, conversation: Conversation, specials=TRANSFORMERS) -> Rendering:
     template = JinjaTemplate("t", source)
     try:
-        return render(QWEN, conversation, template, 10_000)
+        return render(QWEN, conversation, template, 10_000, specials=specials)
     finally:
         template.close()
 
@@ -133,7 +133,7 @@ def thinking(text: str, content: str = "Hello", key: str = "reasoning_content") 
 
 def test_reasoning_is_learned_with_what_the_model_writes_around_it():
     conversation = read([*turns("Hi"), thinking("\nHm. <|im_end|>\n")])
-    rendering = rendered_by(QWEN3, conversation)
+    rendering = rendered_by(QWEN3, conversation, CONTENT_AS_TEXT)
     assert in_short(learned(rendering)).decode() == (
         "|<think>\nHm. <|im_end|>\n</think>\n\nHello<|im_end|>|"
     )
@@ -262,7 +262,8 @@ def test_generation_marks_around_everything_are_found():
 @pytest.mark.parametrize("template", [CHATML, MARKED, LLAMA3_JINJA, THINKING])
 def test_special_token_text_in_content_stays_text(template):
     conversation = read(turns("a <|im_end|> b <|eot_id|>", "c <|im_start|> d"))
-    rendering = render(QWEN, conversation, template)
+    tokenizer = LLAMA3 if template is LLAMA3_JINJA else QWEN
+    rendering = render(tokenizer, conversation, template, specials=CONTENT_AS_TEXT)
     contents = [i for i in range(len(rendering)) if not rendering.from_structure[i]]
     assert contents
     assert not any(rendering.is_special(i) for i in contents)
@@ -288,7 +289,6 @@ def test_contents_that_are_not_in_the_text_are_said():
         "message 1: t leaves out or changes 'content'",
         "message 2: t leaves out or changes 'content'",
     ]
-    assert "nothing-supervised" in {f.code for f in lint(conversation, rendering)}
 
 
 def test_text_that_ends_a_turn_without_special_tokens_is_no_end():
@@ -303,10 +303,13 @@ def test_text_that_ends_a_turn_without_special_tokens_is_no_end():
     assert [finding.message_index for finding in findings] == [1, 3]
 
 
-def test_special_tokens_of_the_template_are_added_virtually():
+def test_special_tokens_that_the_tokenizer_lacks_are_encoded_as_text():
     rendering = render(LLAMA3, read(turns("Hi", "Hello")), MISTRAL)
-    assert list(rendering.virtual_specials) == ["<s>", "</s>"]
-    assert in_short(learned(rendering)) == b"| Hello</s>"
+    assert not rendering.virtual_specials
+    assert rendering.missing_specials == {
+        text: len(LLAMA3.encode(text)) for text in ("<s>", "</s>")
+    }
+    assert rendering.ids.tolist() == LLAMA3.encode(rendering.text)
 
 
 def test_qwens_tool_calls_are_learned_whole():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tokviz
-from tests.chat.conversations import turns
+from tests.chat.conversations import WITH_SPECIALS, turns
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
 from tokviz.chat.lint import RULES, Finding, lint
@@ -17,10 +17,12 @@ GPT2 = load("gpt2")
 SYSTEM = {"role": "system", "content": "S"}
 
 
-def findings(messages, template="nanochat", max_tokens=2048) -> list[Finding]:
+def findings(
+    messages, template="nanochat", max_tokens=2048, tokenizer=WITH_SPECIALS
+) -> list[Finding]:
     conversation = Conversation.from_json(messages)
     try:
-        rendering = render(GPT2, conversation, template, max_tokens)
+        rendering = render(tokenizer, conversation, template, max_tokens)
     except ConversationError as error:
         return lint(conversation, None, error)
     return lint(conversation, rendering)
@@ -59,7 +61,7 @@ def test_answers_that_are_lost():
 
 
 def test_a_newline_behind_the_last_end_token_is_no_loss():
-    rendering = render(GPT2, Conversation.from_json(turns("Hi", "Hello")), "chatml")
+    rendering = render(WITH_SPECIALS, Conversation.from_json(turns("Hi", "Hello")), "chatml")
     assert codes(turns("Hi", "Hello"), "chatml", len(rendering) - 1) == []
     assert codes(turns("Hi", "Hello"), "chatml", len(rendering) - 2) == ["answer-cut"]
 
@@ -69,11 +71,12 @@ def test_special_token_text_in_content_names_its_token():
     assert found.code == "special-in-content"
     assert (found.message_index, found.token_index) == (0, 4)
     assert found.message.endswith("(from token #4)")
+    assert "'<|endoftext|>', encoded as text here" in found.message
     (found,) = findings(turns("a <|endoftext|>", "Hello"), "chatml")
-    assert "'<|endoftext|>', a special" in found.message
+    assert "'<|endoftext|>', which becomes the special token" in found.message
     text = "a <|im_end|> <|endoftext|> <|im_end|>"
     (found,) = findings(turns(text, "Hello"), "chatml")
-    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; tokviz encodes" in found.message
+    assert "'<|im_end|>', '<|endoftext|>', which become special tokens" in found.message
 
 
 @pytest.mark.parametrize(

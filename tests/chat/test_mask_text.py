@@ -127,12 +127,16 @@ def test_any_other_text_has_the_tokens_that_the_text_at_hand_has(parsed):
     assert masked.aligned
 
 
-def test_special_tokens_that_the_tokenizer_lacks_make_the_tokens_differ():
-    masked = mask_text(
-        QWEN, "<|user_start|>Hi<|user_end|><|assistant_start|>Hello<|assistant_end|>"
-    )
-    assert not masked.aligned
-    assert list(masked.rendering.mask) == [0, 0, 0, 0, 1, 1]
+def test_special_tokens_that_the_tokenizer_lacks_are_text():
+    text = "<|user_start|>Hi<|user_end|><|assistant_start|>Hello<|assistant_end|>"
+    masked = mask_text(QWEN, text)
+    assert masked.aligned
+    assert masked.rendering.ids.tolist() == QWEN.encode(text)
+    learned = zip(masked.rendering.ids, masked.rendering.mask, strict=True)
+    assert QWEN.decode([i for i, mask in learned if mask]) == "Hello<|assistant_end|>"
+
+
+def test_special_tokens_that_the_editor_does_not_parse_make_the_tokens_differ():
     masked = mask_text(QWEN, "<|im_start|>user\nHi<|im_end|>", parse_specials=False)
     assert not masked.aligned
     assert "parsed here, but not in the editor" in masked.sentence

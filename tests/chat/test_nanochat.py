@@ -95,7 +95,7 @@ def test_lone_surrogates_become_the_replacement_character():
         ([{"role": "user", "content": None}], "not null"),
         (
             [*turns("a"), {"role": "assistant", "content": [{"type": "image", "text": ""}]}],
-            "message 2, part 1, key 'type': 'image' is not a known kind of part",
+            "message 2, part 1, key 'type': nanochat has no part of the kind 'image'",
         ),
     ],
 )

@@ -291,8 +291,8 @@ def test_any_tool_is_written_as_openai_harmony_writes_it(harmony, parameters, ab
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
-        ({"a": 1}, "must be a list of functions"),
-        (["add"], "tool 1 is not a function with a 'name'"),
+        ({"a": 1}, "must be a list of objects, not an object"),
+        (["add"], "number 1 is a text, not an object"),
         ([{"name": "add"}, {"type": "web_search"}], "tool 2 is not a function with a 'name'"),
     ],
 )

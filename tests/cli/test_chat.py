@@ -189,7 +189,7 @@ def test_json_and_mask_exclude_each_other(tokviz, file):
 def test_the_help_lists_every_shape_template_and_rule(tokviz):
     words = tokviz("chat", "--help").text
     assert all(f"{shape.looks}  " in words for shape in SHAPES.values())
-    assert f"templates: {', '.join(TEMPLATES)} " in words
+    assert f"templates: {', '.join(TEMPLATES)};" in words
     rules = re.search(r"rules: ([a-z0-9,\s-]+)", words)
     assert rules is not None
     assert re.split(r",\s+", rules[1].strip()) == list(RULES)

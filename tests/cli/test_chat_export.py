@@ -75,8 +75,8 @@ def test_workers_export_the_same(tokviz, rows, tmp_path):
     ("options", "reason"),
     [
         (["--export", "out.txt"], "use .jsonl, .parquet, .npz or .bin"),
-        (["--export", "out.npz", "--lint"], "leave out the other forms"),
-        (["--export", "out.npz", "more.jsonl"], "the rows of one file"),
+        (["--export", "out.npz", "--lint"], "leave out other forms and files"),
+        (["--export", "out.npz", "more.jsonl"], "all rows of one file"),
         (["--export", "rows.jsonl"], "is also an input"),
     ],
 )

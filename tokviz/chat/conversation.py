@@ -99,8 +99,12 @@ class Conversation:
                 raise ConversationError("is a text that is not JSON", key=key) from None
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        if not isinstance(value, list):
             raise ConversationError(f"must be a list of objects, not {kind_of(value)}", key=key)
+        for number, item in enumerate(value, 1):
+            if not isinstance(item, dict):
+                message = f"number {number} is {kind_of(item)}, not an object"
+                raise ConversationError(message, key=key)
         return value
 
     def with_variables(self, variables: Mapping[str, Any]) -> Conversation:

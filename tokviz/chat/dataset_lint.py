@@ -18,7 +18,9 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import (
+    RULES,
     UNREADABLE,
+    UNSTABLE,
     Finding,
     control_tokens,
     error_finding,
@@ -30,6 +32,7 @@ from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import encoding_runs, virtual_specials
 from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan
+from tokviz.chat.stability import instabilities
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
@@ -37,6 +40,9 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # Larger batches are not faster, and a check stops only between batches.
 _BATCH_BYTES = 1 << 18
+
+STABILITY_ROWS = 100
+"""The rows, from the first, that are also rendered turn by turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +103,12 @@ class DatasetLinter:
         self._max_tokens = max_tokens
         self._with_lengths = with_lengths
         self._variables = variables or {}
+        self._is_missing_specials = False
         if isinstance(template, ChatTemplate):
             needed: Sequence[str] = template.special_tokens
             self._policy = specials or template.specials
+            lacks = not tokenizer.special_tokens.keys() >= {*needed}
+            self._is_missing_specials = lacks and not template.makes_up_ids
         else:
             needed = template.specials_in_use(tokenizer)
             self._policy = specials or TRANSFORMERS
@@ -187,7 +196,7 @@ class DatasetLinter:
         is_uncounted = row.n_tokens is None and bool(row.texts)
         untrained = bool(conversation.untrained())
         is_odd = is_cut or is_uncounted or row.leaves_out or names_token or untrained
-        if is_odd or not _is_learned_well(conversation, row.spans):
+        if self._is_missing_specials or is_odd or not _is_learned_well(conversation, row.spans):
             try:
                 rendering = render(
                     self._tokenizer,
@@ -224,8 +233,24 @@ class DatasetLinter:
             except ConversationError as error:
                 self._fail(row, conversation, error)
                 continue
-            row.findings = tuple(lint(conversation, rendering))
+            findings = lint(conversation, rendering)
+            if row.number < STABILITY_ROWS:
+                findings += self._unstable(template, conversation)
+            row.findings = tuple(in_order(findings))
             row.n_tokens = len(rendering) if self._with_lengths else None
+
+    def _unstable(self, template: JinjaTemplate, conversation: Conversation) -> Iterator[Finding]:
+        """Yield a finding for each cause that changes earlier tokens."""
+        causes = set()
+        try:
+            unstable = instabilities(self._tokenizer, conversation, template)
+        except ConversationError:
+            return  # many messages can take too long
+        for found in unstable:
+            if found.cause not in causes:
+                causes.add(found.cause)
+                severity, cause = RULES[UNSTABLE].severity, f"{UNSTABLE}: {found.cause}"
+                yield Finding(UNSTABLE, severity, found.sentence, found.n_messages, cause=cause)
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
+from tokviz.chat.jinja_spans import MarkedText
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
@@ -97,7 +98,7 @@ class RowEncoder:
         known = tokenizer.vocab | {number: text.encode() for text, number in self._virtual.items()}
         self._sizes = np.zeros(max(known, default=-1) + 1, np.int64)
         self._sizes[[*known]] = [*map(len, known.values())]
-        one_by_one = tokenizer.remote or tokenizer.nfc or tokenizer.split_pattern.guarded
+        one_by_one = tokenizer.remote or tokenizer.split_pattern.guarded
         self._together = None if one_by_one else built_in
         """The template, if its rows are encoded together."""
 
@@ -119,36 +120,76 @@ class RowEncoder:
         rows = Rows()
         end = first + n_rows if dataset.has_row(first + n_rows - 1) else dataset.n_rows
         for start in range(first, end, _BATCH_ROWS):
-            spans: list[list[TemplateSpan]] = []
+            batch: dict[int, Conversation] = {}
             for number in range(start, min(start + _BATCH_ROWS, end)):
                 try:
-                    conversation = dataset.row(number).with_variables(self._variables)
-                    if self._together is None:
-                        self._render(conversation, rows)
-                    else:
-                        spans.append(_written(self._together, conversation))
-                    rows.numbers.append(number + 1)
+                    batch[number] = dataset.row(number).with_variables(self._variables)
                 except ConversationError as error:
-                    place, text = dataset.place(number), str(error)
-                    where = "" if text.startswith(place) else f"{place}: "
-                    rows.failures.append((number + 1, f"{where}{text}"))
-            if spans:
-                self._encode_spans(spans, rows)
+                    rows.failures.append((number + 1, str(error)))
+            if self._together is None:
+                self._add_each(batch, dataset, rows)
+            else:
+                self._add_together(self._together, batch, dataset, rows)
+        rows.failures.sort()
         return rows
 
-    def _render(self, conversation: Conversation, rows: Rows) -> None:
-        most, policy = self._max_tokens, self._specials
-        rendering = render(self._tokenizer, conversation, self._template, most, specials=policy)
-        kept = rendering.n_kept
-        mask, reasons = (np.frombuffer(it, np.uint8, kept)
-                         for it in (rendering.mask, rendering.reasons))  # fmt: skip
-        rows.parts.append((np.frombuffer(rendering.ids, np.uint32, kept), mask, reasons))
-        rows.lengths.append(kept)
-        rows.n_cut += len(rendering) > kept
-        rows.mask_sources.add(rendering.mask_source)
+    def _add_each(self, batch: Mapping[int, Conversation], dataset: Dataset, rows: Rows) -> None:
+        """Add the renderings of rows, one by one."""
+        tokenizer, template, most = self._tokenizer, self._template, self._max_tokens
+        marked: Iterator[MarkedText | ConversationError] = iter(())
+        if isinstance(template, JinjaTemplate):
+            marked = template.marked_all([*batch.values()], tokenizer, self._specials)
+        for number, conversation in batch.items():
+            try:
+                if isinstance(template, JinjaTemplate):
+                    text = next(marked)
+                    if isinstance(text, ConversationError):
+                        raise text
+                    made = template.rendering(tokenizer, conversation, text, most, self._specials)
+                else:
+                    made = render(tokenizer, conversation, template, most, specials=self._specials)
+            except ConversationError as error:
+                rows.failures.append((number + 1, str(error.at(dataset.place(number)))))
+                continue
+            kept = made.n_kept
+            mask, reasons = (np.frombuffer(it, np.uint8, kept) for it in (made.mask, made.reasons))
+            rows.parts.append((np.frombuffer(made.ids, np.uint32, kept), mask, reasons))
+            rows.numbers.append(number + 1)
+            rows.lengths.append(kept)
+            rows.n_cut += len(made) > kept
+            rows.mask_sources.add(made.mask_source)
+
+    def _add_together(
+        self,
+        template: ChatTemplate,
+        batch: Mapping[int, Conversation],
+        dataset: Dataset,
+        rows: Rows,
+    ) -> None:
+        spans: list[list[TemplateSpan]] = []
+        for number, conversation in batch.items():
+            try:
+                written = template.write(conversation)
+            except ConversationError as error:
+                rows.failures.append((number + 1, str(error.at(dataset.place(number)))))
+                continue
+            if untrained := conversation.untrained():
+                written = [it._replace(learned=it.learned and it.message not in untrained)
+                           for it in written]  # fmt: skip
+            if self._tokenizer.changes("".join([span.text for span in written])):
+                # Normalization moves the spans.
+                self._encode_spans(spans, rows)
+                spans = []
+                self._add_each({number: conversation}, dataset, rows)
+            else:
+                spans.append(written)
+                rows.numbers.append(number + 1)
+        self._encode_spans(spans, rows)
 
     def _encode_spans(self, spans_of_rows: Sequence[list[TemplateSpan]], rows: Rows) -> None:
         """Encode rows together; the result is that of `render_spans`."""
+        if not spans_of_rows:
+            return
         ids, lengths = self._ids(spans_of_rows)
         spans = [span for row in spans_of_rows for span in row]
         sizes = np.array([bytetext.n_bytes(span.text) for span in spans], np.int64)
@@ -187,13 +228,6 @@ class RowEncoder:
                     ids.extend([special_ids[run.spans[0].text]] if run.is_special else next(plain))
                 lengths.append(len(ids) - before)
         return np.frombuffer(ids, np.uint32), np.array(lengths)
-
-
-def _written(template: ChatTemplate, conversation: Conversation) -> list[TemplateSpan]:
-    spans = template.write(conversation)
-    if untrained := conversation.untrained():
-        return [it._replace(learned=it.learned and it.message not in untrained) for it in spans]
-    return spans
 
 
 # -- writing

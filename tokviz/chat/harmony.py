@@ -17,7 +17,14 @@ from collections.abc import Mapping
 
 from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.harmony_tools import tools_section
-from tokviz.chat.messages import REASONING_KEYS, TOOL_ROLES, ConversationError, Message, Part
+from tokviz.chat.messages import (
+    MEDIA_KINDS,
+    REASONING_KEYS,
+    TOOL_ROLES,
+    ConversationError,
+    Message,
+    Part,
+)
 from tokviz.chat.spans import Reason, TemplateSpan, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
@@ -148,6 +155,8 @@ def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
     """Return a call's recipient, channel, content type and text."""
     if part.kind == "python":
         return "python", "analysis", "code", part.text
+    if part.kind not in _CALLS:
+        raise ConversationError(_no_kind(part), index, "type", number)
     call = part.call(index, number)
     arguments = call.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
@@ -193,6 +202,8 @@ def _channel(name: str, index: int) -> list[TemplateSpan]:
 
 
 def _only_text(message: Message, part: Part, index: int, number: int) -> None:
+    if part.kind in MEDIA_KINDS:
+        raise ConversationError(_no_kind(part), index, "type", number)
     if part.kind != "text":
         raise ConversationError(
             f"only an assistant message has parts of the kind {part.kind!r}; this one is from "
@@ -201,3 +212,7 @@ def _only_text(message: Message, part: Part, index: int, number: int) -> None:
             "type",
             number,
         )
+
+
+def _no_kind(part: Part) -> str:
+    return f"gpt-oss cannot write a part of the kind {part.kind!r}"

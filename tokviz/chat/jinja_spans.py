@@ -145,8 +145,13 @@ def _placed_spans(
     position = 0
     for number, (start, end, message, part) in enumerate(contents):
         before = contents[number - 1][2] if number else -1
-        yield from _structure(marked.text, position, start, before, message, conversation, search)
         role = conversation.messages[message].role
+        opening = start
+        if role == "assistant" and message != before and marked.header:
+            found = marked.text.rfind(marked.header, position, start)
+            opening = found if found >= 0 else start
+        yield from _structure(marked.text, position, opening, before, message, conversation, search)
+        yield from _structure(marked.text, opening, start, -1, message, conversation, search)
         parts = conversation.messages[message].parts
         kind = parts[part].kind if 0 <= part < len(parts) else "text"
         yield start, content(marked.text[start:end], role, kind, message, part)

@@ -223,15 +223,35 @@ class JinjaTemplate:
         requests = [self._request(each, variables, control) for each in conversations]
         answers = self._answers([it for it in requests if not isinstance(it, ConversationError)])
         for request in requests:
-            yield request if isinstance(request, ConversationError) else next(answers)
+            if isinstance(request, ConversationError):
+                yield request
+                continue
+            answer = next(answers)
+            yield answer if isinstance(answer, ConversationError) else _read(self, answer)
 
-    def _answers(self, bodies: Sequence[Body]) -> Iterator[MarkedText | ChatTemplateError]:
-        results: list[MarkedText | ChatTemplateError] = []
+    def starts(
+        self, conversation: Conversation, tokenizer: Tokenizer | None = None
+    ) -> list[dict[str, Any]]:
+        """Render each start of a conversation in the child; see `Sandbox.starts`.
+
+        Raises:
+            ConversationError: If the template cannot write the conversation.
+        """
+        request = self._request(conversation, self.variables_for(tokenizer), None)
+        if isinstance(request, ConversationError):
+            raise request
+        answer = next(self._answers([{**request, "do": "starts"}]))
+        if isinstance(answer, ConversationError):
+            raise answer
+        return [*answer["starts"]]
+
+    def _answers(self, bodies: Sequence[Body]) -> Iterator[Message | ChatTemplateError]:
+        results: list[Message | ChatTemplateError] = []
         n_timeouts = 0
         while len(results) < len(bodies):
             requests = partial(self._with_templates, bodies[len(results) :])
             try:
-                self._jobs.call(requests, lambda body: results.append(_read(self, body)))
+                self._jobs.call(requests, lambda body: results.append(_checked(self, body)))
             except JobDroppedError:
                 raise
             except TokvizError as error:
@@ -311,9 +331,13 @@ def _given(message: ChatMessage) -> Body:
     return {key: value for key, value in message.to_json().items() if value is not None}
 
 
+def _checked(template: JinjaTemplate, body: Message) -> Message | ChatTemplateError:
+    if "failed" not in body:
+        return body
+    return ChatTemplateError(template.name, body["failed"], body["line"], body["message"])
+
+
 def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:
-    if "failed" in body:
-        return ChatTemplateError(template.name, body["failed"], body["line"], body["message"])
     marked = MarkedText.from_answer(body)
     try:
         to_bytes(marked.text)

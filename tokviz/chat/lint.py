@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from tokviz.chat.conversation import Conversation
@@ -31,6 +31,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"
+UNSTABLE = "turns-unstable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Finding:
             as `#0`).
         message_index: The message, counted from 0; None for the whole conversation.
         token_index: The token, counted from 0; None if the problem has no token.
+        cause: Findings of a dataset with the same cause are reported once; "" to report each.
     """
 
     code: str
@@ -51,14 +53,16 @@ class Finding:
     message: str
     message_index: int | None = None
     token_index: int | None = None
+    cause: str = ""
 
 
 class Problem(NamedTuple):
-    """A problem in words, its message and its token."""
+    """A problem in words, its message, its token and its cause."""
 
     text: str
     message_index: int | None = None
     token_index: int | None = None
+    cause: str = ""
 
 
 class ControlTokens(NamedTuple):
@@ -100,7 +104,10 @@ class Rule:
 
     def findings(self, breaches: Iterable[Problem]) -> list[Finding]:
         """Return the problems as findings."""
-        return [Finding(self.code, self.severity, *breach) for breach in breaches]
+        found = [Finding(self.code, self.severity, *breach) for breach in breaches]
+        if not self.is_of_template:
+            return found
+        return [replace(finding, cause=finding.cause or self.code) for finding in found]
 
 
 def lint(
@@ -178,6 +185,7 @@ def control_tokens(tokenizer: Tokenizer, needed: Iterable[str], policy: str) -> 
 RULES: dict[str, Rule] = {
     UNREADABLE: Rule(UNREADABLE, "no conversation can be read", "error"),
     NOT_RENDERED: Rule(NOT_RENDERED, "it cannot be rendered", "error"),
+    UNSTABLE: Rule(UNSTABLE, "earlier tokens change when a message is added", "warning"),
 }
 """Every rule by its code."""
 
@@ -243,9 +251,10 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
         if not is_assistant or index in rendering.untrained or not first < last <= rendering.n_kept:
             continue
         is_written = any(part.text.strip() for part in conversation.messages[index].parts)
-        if is_written and 1 not in rendering.mask[first:last]:
-            continue  # the mask leaves out the whole turn, such as all but the last
+        is_left_out = is_written and 1 not in rendering.mask[first:last]
         end = ends.get(index)
+        if is_left_out and (end is not None or rendering.mask_source == GENERATION_MARKS):
+            continue  # such as all turns but the last
         if end is None:
             yield Problem(
                 f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
@@ -332,21 +341,25 @@ def _special_in_content(conversation: Conversation, control: ControlTokens) -> I
     search = _search_of(control.texts)
     for index, message in enumerate(conversation.messages):
         texts = [*(part.text for part in message.parts), *message.reasoning]
-        found = [*dict.fromkeys(match for text in texts for match in search(text))]
+        found = dict.fromkeys(match for text in texts for match in search(text))
+        if message.role == "assistant":
+            found = {text: None for text in found if text not in _REASONING_MARKS}
         if found:
-            more = f" and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
-            named = f"{', '.join(map(repr, found[:_MOST_NAMED]))}{more}"
+            named = ", ".join(map(repr, islice(found, _MOST_NAMED)))
+            named += f" and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
+            effect = "encoded as text here, and by transformers as a special token"
             if control.policy == TRANSFORMERS:
-                becomes = (
-                    "becomes the special token" if len(found) == 1 else "become special tokens"
-                )
-                effect = f"which {becomes}; choose content_as_text to encode it as text"
-            else:
-                effect = "encoded as text here, and by transformers as a special token"
+                is_one = len(found) == 1
+                effect = f"which become{'s the special token' if is_one else ' special tokens'}"
             yield Problem(
-                f"message {index + 1} ({message.role}): the content holds {named}, {effect}", index
+                f"message {index + 1} ({message.role}): the content holds {named}, {effect}",
+                index,
+                cause=f"special-in-content: {named}",
             )
 
+
+_REASONING_MARKS = frozenset({"<think>", "</think>"})
+"""Many templates move what an assistant's content has between these out of the content."""
 
 _MOST_NAMED = 8
 
@@ -413,7 +426,8 @@ def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Prob
 def _missing_special(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     name = rendering.tokenizer.name
     for text, n_tokens in rendering.missing_specials.items():
-        yield Problem(f"{text!r} is not a token of {name}: it is split into {n_tokens} tokens")
+        problem = f"{text!r} is not a token of {name}: it is split into {n_tokens} tokens"
+        yield Problem(problem, cause=problem)
 
 
 @_of_tokens("bos-missing", "the first token is not BOS", "warning", is_of_template=True)

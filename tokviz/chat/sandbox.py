@@ -18,6 +18,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jinja2
@@ -30,6 +31,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.spans import TextPiece
+from tokviz.chat.template_lines import condition_of, line_of, writer_of
+from tokviz.text.common_prefix import n_common
 
 MAX_OUTPUT_CHARS = 10_000_000
 """The most characters that a template may write."""
@@ -194,6 +197,72 @@ class Sandbox:
         unmarked = self._read_marks(text, messages, variables, marks)
         return found, doubtful, [] if unmarked is None else unmarked[1]
 
+    def starts(self, messages: list[Json], variables: Mapping[str, Any]) -> list[Json]:
+        """Render each start of a conversation: its first message, its first two, and so on.
+
+        A start has the generation prompt if an answer follows. Starts that the template refuses,
+        such as a system message on its own, are left out.
+
+        Returns:
+            For each start, `n_messages`, its `length` in characters and its `text`, null if it is
+            the start of the next one's. If it is not, `n_prompt`, the length of its generation
+            prompt, and `lines`, the lines that write the first character that differs, here and in
+            the next.
+
+        Raises:
+            TemplateFailure: If the template refuses the whole conversation.
+        """
+        messages = [_with_reasoning(message) for message in messages]
+        starts: list[Json] = []
+        for n in range(1, len(messages) + 1):
+            given = variables if n == len(messages) else {**variables, **_prompt(messages, n)}
+            try:
+                text = self._render(messages[:n], given)
+            except TemplateFailure:
+                if n == len(messages):
+                    raise
+                continue
+            start = {"n_messages": n, "length": len(text), "text": text}
+            if starts and text.startswith(starts[-1]["text"]):
+                starts[-1]["text"] = None
+            elif starts:
+                self._compare(starts[-1], start, messages, variables)
+            starts.append(start)
+        return starts
+
+    def _compare(
+        self, start: Json, longer: Json, messages: list[Json], variables: Mapping[str, Any]
+    ) -> None:
+        """Note where a start differs from the next one, and the lines that write the difference."""
+        position = n_common(start["text"], longer["text"])
+        lines = []
+        for each in (start, longer):
+            n = each["n_messages"]
+            given = {**variables, **_prompt(messages, n), "messages": messages[:n]}
+            writer = _guarded(partial(writer_of, self._inline_template, given, position))
+            lines.append(None if writer is None else self._line(*writer))
+        start["lines"] = lines
+        n = start["n_messages"]
+        plain = self._render(messages[:n], {**variables, "add_generation_prompt": False})
+        start["n_prompt"] = max(len(start["text"]) - len(plain), 0)
+
+    @cached_property
+    def _inline_template(self) -> jinja2.Template:
+        """The template without its generation blocks, so that each line writes its own text."""
+        environment = self._environment.overlay(extensions=[_Inline])
+        return _guarded(partial(_compile, environment, self._source))  # type: ignore[no-any-return]
+
+    def _line(self, first: int, text: str) -> Json:
+        """Return the line that writes a text, and the line of the condition that it is under."""
+        lines = self._source.split("\n")
+        number = line_of(self._source, first, text)
+        condition = condition_of(self._environment.parse(self._source), number)
+        return {
+            "number": number,
+            "source": lines[number - 1].strip() if number <= len(lines) else "",
+            "condition": "" if condition is None else lines[condition - 1].strip(),
+        }
+
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
         """Find the message that makes the template fail; None if it always fails.
 
@@ -315,6 +384,12 @@ class Sandbox:
         return None
 
 
+def _prompt(messages: Sequence[Json], n: int) -> Json:
+    """Ask for a generation prompt after n messages if an answer follows."""
+    is_asked = n < len(messages) and messages[n].get("role") == "assistant"
+    return {"add_generation_prompt": is_asked}
+
+
 class _Marks:
     """Private characters that mark the starts and ends of contents and generation blocks."""
 
@@ -398,6 +473,17 @@ class _Generation(jinja2.ext.Extension):
             self.counted.append((start, start + len(written)))
             return written
         return f"{marks.generation}{written}{marks.generation_end}"
+
+
+class _Inline(jinja2.ext.Extension):
+    """The block `{% generation %}…{% endgeneration %}` as if only its content were there."""
+
+    tags = {"generation"}  # noqa: RUF012  Jinja's own interface
+
+    def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return jinja2.nodes.Scope(body).set_lineno(line)
 
 
 class _Usage:
@@ -678,12 +764,13 @@ def _search(
     Contents are searched for in order: whole, trimmed, or without reasoning. A text outside the
     contents is found only if it occurs exactly once, because its position is unknown.
     """
-    position = 0
+    position, unique = 0, set[int]()
     for number in sorted(numbers):
         whole = given[number].text.strip()
         if given[number].is_beside:
-            if text.count(whole) == 1:
-                start = text.index(whole)
+            start = text.find(whole)
+            if start not in unique and text.count(whole) == 1:
+                unique.add(start)
                 yield start, start + len(whole), number
             continue
         for candidate in (whole, _after_reasoning(whole)):

@@ -363,7 +363,8 @@ class TokenReader:
         elif learned[attended].all() and len(ids):
             is_chat = bool(np.isin(ids, self._turns).any())
             text = "labels equal input_ids everywhere: the prompt is in the loss too"
-            yield Finding("labels-everywhere", "error" if is_chat else "warning", text)
+            severity: Severity = "error" if is_chat else "warning"
+            yield Finding("labels-everywhere", severity, text, cause="labels-everywhere")
 
     def _documents(self, ids: Integers, positions: Integers | None, attended: Any) -> list[int]:
         """Return the first token of each document: by positions, else by BOS, else by EOS."""
@@ -383,7 +384,7 @@ class TokenReader:
             last = self.text(int(ids[-1])).decode("utf-8", "replace")
             severity: Severity = "warning" if n_documents == 1 else "note"
             text = f"the last token, {last!r}, does not end a turn or a document: is it truncated?"
-            yield Finding("truncated-end", severity, text, None, len(ids) - 1)
+            yield Finding("truncated-end", severity, text, None, len(ids) - 1, "truncated-end")
 
 
 def _error(code: str, text: str, token: int | None = None) -> Finding:

@@ -5,9 +5,10 @@ OpenAI, ShareGPT or Alpaca, or with a prompt and a completion:
 $shapes
 On a terminal, `tokviz chat FILE` opens the app. In a pipe, it prints the tokens like --mask.
 
-templates: $templates (default: nanochat);
-or a file: tokenizer_config.json, chat_template.jinja. Special tokens of the template that the
-vocabulary lacks get made-up ids after its last one ("virtual_specials").
+templates: $templates;
+or a file: tokenizer_config.json, chat_template.jinja; or the name of one of the tokenizer's own.
+Special tokens of the template that the vocabulary lacks are encoded as text ("missing_specials");
+those of nanochat get made-up ids after its last one ("virtual_specials").
 
 tokenized files: JSON Lines, parquet or Arrow with a column input_ids and perhaps attention_mask,
 labels, position_ids or assistant_masks; .npy; the .npz of --export; .bin with Megatron's .idx; raw
@@ -20,13 +21,21 @@ ids in .bin, in rows of --max-tokens. The template is not used. --json, one obje
   page or a picture holds one row: select it with --row.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
-   "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
+   "n_kept", "n_learned", "specials", "virtual_specials", "missing_specials", "notes",
+   "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 1, like --row; "messages" has the message
   of each token.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+--stability shows where the tokens of a conversation change when a message is added, with the line
+  of the template that does it. With --json, one object per row:
+  {"file", "row", "place", "unstable": [{"n_messages", "token_index", "n_lost", "before", "after",
+   "cause", "lines"}]}
+--matrix renders each row with every combination of the template's boolean variables and shows the
+  findings that only some have. With --json, one object per row:
+  {"file", "row", "place", "matrix": [{"variables", "n_tokens", "n_learned", "problems"}]}
 $rules
 """
 
@@ -37,12 +46,13 @@ import json
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
+from operator import itemgetter
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
@@ -59,9 +69,17 @@ from tokviz.chat.mask import mask_lines
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering, rendering_to_json
+from tokviz.chat.stability import instabilities
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.cli import chat_export, chat_tokens, options, workers
+from tokviz.cli import (
+    chat_export,
+    chat_stability,
+    chat_tokens,
+    chat_variables,
+    options,
+    workers,
+)
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -73,6 +91,7 @@ from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokviz.chat.conversation import Conversation
     from tokviz.chat.dataset import Dataset
 
 _FINDINGS = 1
@@ -93,10 +112,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_split_pattern(parser)
     parser.add_argument(
         "--template",
-        default="nanochat",
         metavar="NAME",
-        help="the name or the file of a chat template (default: %(default)s)",
+        help="the name or the file of a chat template (default: the tokenizer's own, or nanochat)",
     )
+    chat_variables.add_arguments(parser)
     options.add_number(
         parser, "--max-tokens", "cut off each rendering after N tokens", default=2048
     )
@@ -104,7 +123,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--mask", "show which tokens are in the loss")
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are findings")
+    reports = parser.add_mutually_exclusive_group()
+    options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are findings")
+    chat_stability.add_arguments(reports)
     parser.add_argument(
         "--ignore",
         action="append",
@@ -121,8 +142,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
-    if arguments.export is not None:
-        return chat_export.run(arguments, names)
     if arguments.ignore and not arguments.lint:
         raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
     if _opens_app(arguments, names):
@@ -139,7 +158,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
     figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
-    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template), figures)
+    template = load_template(arguments.template, tokenizer)
+    arguments.template_variables = chat_variables.variables_of(arguments, template)
+    if arguments.export is not None:
+        return chat_export.run(arguments, names, tokenizer, template)
+    formatter = _RowFormatter(arguments, tokenizer, template, figures)
     arguments.colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     with workers.submitter(arguments) as submit:
         printer = _FilePrinter(arguments, formatter, submit)
@@ -151,7 +174,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
-    prints = prints or options.requested_form(arguments) or arguments.dtype
+    prints = (
+        prints or arguments.stability or arguments.matrix or arguments.dtype or arguments.export
+    )
+    prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
 
@@ -173,12 +199,14 @@ class _RowOutput(NamedTuple):
         error: An error message for standard error; may be empty.
         has_failed: Whether the row cannot be read or rendered.
         n_findings: Number of findings.
+        causes: Of each line that is a finding, its cause; see `Finding`.
     """
 
     lines: list[str]
     error: str = ""
     has_failed: bool = False
     n_findings: int = 0
+    causes: Sequence[str] = ()
 
 
 @dataclass
@@ -209,6 +237,7 @@ class _FilePrinter:
             )
         only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
+        repeats: dict[str, tuple[int, str]] = {}
         with StatusLine() as status:
             for output in self._rows(name, dataset, first):
                 n_rows += 1
@@ -218,13 +247,16 @@ class _FilePrinter:
                 if output.error:
                     sys.stdout.flush()
                     report(output.error)
-                if output.lines:
+                lines = _of_new_causes(output, repeats)
+                if lines:
                     status.clear()
-                    print(*output.lines, sep="\n")
+                    print(*lines, sep="\n")
                 n_wrong += output.n_findings > 0
                 self.n_findings += output.n_findings
                 self.n_errors += output.has_failed
         if only_lints and not self.arguments.json:
+            for number, last in filter(itemgetter(0), repeats.values()):
+                print(f"{pluralize(number, 'more finding')} like this, the last: {last}")
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
     def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
@@ -241,9 +273,29 @@ class _FilePrinter:
             yield from results.popleft()()
 
 
+def _of_new_causes(output: _RowOutput, repeats: dict[str, tuple[int, str]]) -> list[str]:
+    """Return the lines of causes that earlier rows do not have.
+
+    Args:
+        output: The output for a row.
+        repeats: Of each cause so far, how many lines were left out, and the last of these.
+    """
+    if not output.causes:
+        return output.lines
+    earlier, lines = {*repeats}, []
+    for line, cause in zip(output.lines, output.causes, strict=True):
+        if cause in earlier:
+            repeats[cause] = repeats[cause][0] + 1, line
+            continue
+        if cause:
+            repeats[cause] = 0, ""
+        lines.append(line)
+    return lines
+
+
 def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_RowOutput]:
     tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
-    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template))
+    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template, tokenizer))
     first, n_rows = span
     dataset = _cached_dataset(name, arguments.dtype, arguments.max_tokens)
     return [*islice(formatter.outputs(name, dataset, first), n_rows)]
@@ -268,28 +320,75 @@ class _RowFormatter(NamedTuple):
             return map(_RowOutput._make, rows)
         if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
+        if self.arguments.stability or self.arguments.matrix:
+            return self._reported(name, dataset, first)
         return self._rendered(name, dataset, first)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "variables": self.arguments.template_variables,
+            "specials": chat_variables.specials_of(self.arguments),
+        }
 
     # -- --lint
 
     def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(self.tokenizer, self.template, self.arguments.max_tokens)
+        linter = DatasetLinter(
+            self.tokenizer, self.template, self.arguments.max_tokens, **self._options()
+        )
         for checked in linter.reports(dataset, first):
-            lines = []
             findings = self._wanted(checked.findings)
+            if self.arguments.json:
+                records = [asdict(finding) for finding in findings]
+                for record in records:
+                    del record["cause"]
+                lines = [_record(name, dataset, checked.row, record) for record in records]
+                yield _RowOutput(lines, n_findings=len(findings))
+                continue
+            lines = []
             for finding in findings:
-                if self.arguments.json:
-                    lines.append(_record(name, dataset, checked.row, asdict(finding)))
-                else:
-                    shown = safe(_located(name, dataset, checked.row, finding.message))
-                    lines.append(f"{shown} [{finding.severity}: {finding.code}]")
-            yield _RowOutput(lines, n_findings=len(findings))
+                shown = safe(_located(name, dataset, checked.row, finding.message))
+                lines.append(f"{shown} [{finding.severity}: {finding.code}]")
+            causes = [finding.cause for finding in findings]
+            yield _RowOutput(lines, n_findings=len(findings), causes=causes)
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
         return [finding for finding in findings if finding.code not in self.arguments.ignore]
+
+    # -- --stability, --matrix
+
+    def _reported(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        for row in takewhile(dataset.has_row, count(first)):
+            try:
+                conversation = dataset.row(row).with_variables(self._options()["variables"])
+                key, records, lines = self._report(conversation)
+            except ConversationError as error:
+                yield _RowOutput([], _located(name, dataset, row, str(error)), has_failed=True)
+                continue
+            if self.arguments.json:
+                lines = [_record(name, dataset, row, {key: records})]
+            else:
+                lines = [
+                    safe(line if line.startswith(" ") else _located(name, dataset, row, line))
+                    for line in lines
+                ]
+            n_findings = sum(len(record.get("problems", [0])) for record in records)
+            yield _RowOutput(lines, n_findings=n_findings)
+
+    def _report(
+        self, conversation: Conversation
+    ) -> tuple[str, Sequence[Mapping[str, Any]], Sequence[str]]:
+        """Return the key of a report in JSON, its records and its lines."""
+        if self.arguments.matrix:
+            rows = chat_stability.matrix(
+                self.tokenizer, conversation, self.template, **self._options()
+            )
+            return "matrix", rows, [*chat_stability.matrix_lines(rows)]
+        found = instabilities(self.tokenizer, conversation, self.template)
+        return "unstable", [*map(asdict, found)], [*chat_stability.stability_lines(found)]
 
     # -- --mask, --json
 
@@ -299,7 +398,11 @@ class _RowFormatter(NamedTuple):
             try:
                 conversation = dataset.row(row)
                 rendering = render(
-                    self.tokenizer, conversation, self.template, self.arguments.max_tokens
+                    self.tokenizer,
+                    conversation,
+                    self.template,
+                    self.arguments.max_tokens,
+                    **self._options(),
                 )
             except ConversationError as error:
                 lines = []
@@ -360,8 +463,9 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     cut = len(rendering) - rendering.n_kept
     if cut:
         facts.append(f"{cut:,} cut off")
-    if rendering.virtual_specials:
-        facts.append(pluralize(len(rendering.virtual_specials), "missing special token"))
+    missing = len(rendering.virtual_specials) + len(rendering.missing_specials)
+    if missing:
+        facts.append(pluralize(missing, "missing special token"))
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
     return " ".join(["#", ", ".join(facts) + "." * bool(rendering.notes), *rendering.notes])

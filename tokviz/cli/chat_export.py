@@ -6,11 +6,13 @@ import argparse
 import os
 from collections import deque
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.template_files import load_template
-from tokviz.cli import options, workers
+from tokviz.chat.templates import ChatTemplate
+from tokviz.cli import chat_variables, options, workers
 from tokviz.cli.inputs import STDIN, display_name, read_blocks, read_whole
 from tokviz.cli.output import report
 from tokviz.cli.progress import StatusLine
@@ -36,7 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(parser, "--reasons", "export the reason of each token's mask too")
 
 
-def run(arguments: argparse.Namespace, names: list[str]) -> int:
+def run(
+    arguments: argparse.Namespace,
+    names: list[str],
+    tokenizer: Tokenizer,
+    template: ChatTemplate | JinjaTemplate,
+) -> int:
     """Export a file.
 
     Returns:
@@ -50,25 +57,21 @@ def run(arguments: argparse.Namespace, names: list[str]) -> int:
     path: str = arguments.export
     if os.path.splitext(path)[1].lower() not in EXPORT_FORMATS:
         raise OutputFileError(path, f"its extension selects the format: use {_ENDINGS}")
-    others = (arguments.mask, arguments.json, arguments.lint, arguments.row, arguments.form)
-    if any(others) or arguments.output:
-        raise TokvizError("--export writes all rows to its own file: leave out the other forms")
-    if len(names) != 1:
-        raise TokvizError("--export writes the rows of one file: run it once for each")
+    keys = ("mask", "json", "lint", "row", "form", "output", "stability", "matrix")
+    if any(getattr(arguments, key) for key in keys) or len(names) != 1:
+        raise TokvizError("--export writes all rows of one file: leave out other forms and files")
     options.refuse_input(arguments, path)
     [name] = names
-    tokenizer = options.load_tokenizer(arguments)
     dataset = _open(name)
     dataset.index_all()
-    encoder = _encoder(arguments, tokenizer)
-    n_rows = dataset.n_rows
+    encoder = _encoder(arguments, tokenizer, template)
     with StatusLine() as status, workers.submitter(arguments) as submit:
 
         def progress(n_done: int) -> None:
             if status.is_due:
-                status.draw(f"{n_done:,} of {pluralize(n_rows, 'row')}")
+                status.draw(f"{n_done:,} of {pluralize(dataset.n_rows, 'row')}")
 
-        spans = range(0, n_rows, _ROWS_PER_TASK)
+        spans = range(0, dataset.n_rows, _ROWS_PER_TASK)
         chunks: Iterable[Rows] = (encoder.encode(dataset, it, _ROWS_PER_TASK) for it in spans)
         if workers.uses_cluster(arguments) and name != STDIN and not is_pipe(name):
             results = deque(submit(partial(_encode, arguments, name), spans))
@@ -89,27 +92,31 @@ def run(arguments: argparse.Namespace, names: list[str]) -> int:
         f"{pluralize(about['n_cut'], 'row')} cut off at {arguments.max_tokens:,} tokens",
         f"{pluralize(len(about['failed']), 'row')} failed and missing",
     ]
-    print(f"{path}: {', '.join(fact for fact in facts if not fact.startswith('0 rows '))}")
+    print(f"{path}: {', '.join(facts[:3] + [it for it in facts[3:] if not it.startswith('0 ')])}")
     return _FAILED if about["failed"] else 0
 
 
 def _encode(arguments: argparse.Namespace, name: str, first: int) -> Rows:
-    tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
-    return _encoder(arguments, tokenizer).encode(_cached_dataset(name), first, _ROWS_PER_TASK)
+    """Encode rows in a worker, which loads the tokenizer and the template once."""
+    key = name, options.tokenizer_name(arguments), arguments.template
+    if key not in _loaded:
+        tokenizer = workers.cached_tokenizer(key[1], arguments.split_pattern)
+        template = load_template(arguments.template, tokenizer)
+        _loaded[key] = _encoder(arguments, tokenizer, template), _open(name)
+    encoder, dataset = _loaded[key]
+    return encoder.encode(dataset, first, _ROWS_PER_TASK)
 
 
-_cached: dict[tuple[object, ...], RowEncoder] = {}
+_loaded: dict[tuple[str, str, str | None], tuple[RowEncoder, Dataset]] = {}
 
 
-def _encoder(arguments: argparse.Namespace, tokenizer: Tokenizer) -> RowEncoder:
-    """Return the encoder for the arguments, once per process."""
+def _encoder(
+    arguments: argparse.Namespace, tokenizer: Tokenizer, template: ChatTemplate | JinjaTemplate
+) -> RowEncoder:
     from tokviz.chat.export import RowEncoder  # imports NumPy
 
-    key = (tokenizer, arguments.template, arguments.max_tokens)
-    if key not in _cached:
-        template = load_template(arguments.template)
-        _cached[key] = RowEncoder(tokenizer, template, arguments.max_tokens)
-    return _cached[key]
+    variables, specials = arguments.template_variables, chat_variables.specials_of(arguments)
+    return RowEncoder(tokenizer, template, arguments.max_tokens, variables, specials)
 
 
 def _open(name: str) -> Dataset:
@@ -118,6 +125,3 @@ def _open(name: str) -> Dataset:
     if name != STDIN and not is_pipe(name):
         return Dataset.open(name)
     return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
-
-
-_cached_dataset = lru_cache(1)(_open)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 _DTYPES = ("uint16", "uint32", "int32", "int64", "uint8")
 
-Output = tuple[list[str], str, bool, int]
-"""Lines, an error message or "", whether the row failed, and the number of findings."""
+Output = tuple[list[str], str, bool, int, list[str]]
+"""Lines, an error message or "", whether the row failed, the number of findings, and the cause of
+each line that is one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,10 +74,10 @@ def outputs(
         except ConversationError as error:
             findings = [error_finding(UNREADABLE, error)]
             if arguments.json and not arguments.lint:
-                yield [json.dumps({**where, "error": str(error)})], "", True, 0
+                yield [json.dumps({**where, "error": str(error)})], "", True, 0, []
                 continue
             if not arguments.lint or arguments.mask:
-                yield [], f"{display_name(name)}: {error}", True, 0
+                yield [], f"{display_name(name)}: {error}", True, 0, []
                 continue
         else:
             findings = wanted(row.findings) if arguments.lint else []
@@ -85,10 +86,15 @@ def outputs(
             lines = _shown(arguments, reader, rows, number, row, where)
             lines += [f"  ! {safe(finding.message)}" for finding in findings]
         elif arguments.json:
-            lines = [json.dumps({**where, **asdict(finding)}) for finding in findings]
+            lines = [json.dumps({**where, **_fields(finding)}) for finding in findings]
         else:
             lines = [_line(name, place, finding) for finding in findings]
-        yield lines, "", False, len(findings)
+        is_listed = arguments.lint and not (arguments.mask or arguments.json)
+        yield lines, "", False, len(findings), [it.cause for it in findings] if is_listed else []
+
+
+def _fields(finding: Finding) -> dict[str, object]:
+    return {key: value for key, value in asdict(finding).items() if key != "cause"}
 
 
 def _line(name: str, place: str, finding: Finding) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from tokviz.live.chunks import Chunk, OldTokens
+from tokviz.text.common_prefix import n_common
 
 N_HUES = 6
 
@@ -22,7 +23,6 @@ NO_HUE = 255
 
 _UNPAINTED = re.compile(rb"\xff+")
 _TWINS = re.compile(rb"([\x00-\x05])\1")
-_COMPARED_AT_ONCE = 1024
 SEARCHED_AT_ONCE = 65_536
 _LOOK_BACK = 64
 
@@ -64,12 +64,12 @@ def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: byte
     new = bisect_left(borders, run.start)
     new_end = bisect_left(borders, run.end)
     if new < len(ids) and borders[new] == run.start:
-        n_same = _common_prefix(old_ids[old:old_end], ids[new : new + old_end - old])
+        n_same = n_common(old_ids[old:old_end], ids[new : new + old_end - old])
         hues[new : new + n_same] = old_hues[old : old + n_same]
         old, new = old + n_same, new + n_same
     if new_end < len(borders) and borders[new_end] == run.end:
         length = max(min(old_end - old, new_end - new), 0)
-        n_same = _common_prefix(
+        n_same = n_common(
             old_ids[old_end - length : old_end][::-1], ids[new_end - length : new_end][::-1]
         )
         hues[new_end - n_same : new_end] = old_hues[old_end - n_same : old_end]
@@ -80,20 +80,6 @@ def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: byte
             hues[new] = old_hues[old]
         old += ahead <= 0
         new += ahead >= 0
-
-
-def _common_prefix(a: array[int], b: array[int]) -> int:
-    """Return the length of the common prefix, mostly by comparing whole slices."""
-    length = min(len(a), len(b))
-    same = 0
-    while same < length:
-        stop = min(same + _COMPARED_AT_ONCE, length)
-        if a[same:stop] != b[same:stop]:
-            break
-        same = stop
-    while same < length and a[same] == b[same]:
-        same += 1
-    return same
 
 
 def paint(hues: bytearray, left: int, right: int) -> None:

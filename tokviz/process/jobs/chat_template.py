@@ -6,6 +6,8 @@ The child keeps the compiled template. Requests:
 - `{"do": "render", "messages": […], "variables": {…}, "control_tokens": […]}`: render messages with
   it; see `Sandbox.render_marked`. The answer has the fields of
   `tokviz.chat.jinja_spans.MarkedText`, or is `{"failed": reason, "line": n, "message": n}`.
+- `{"do": "starts", "messages": […], "variables": {…}}`: render each start of a conversation; see
+  `Sandbox.starts`. The answer is `{"starts": […]}`, or a failure as above.
 - `{"do": "variables"}`: list the variables that it reads; see `Sandbox.variables`. The answer is
   `{"variables": […]}`.
 
@@ -31,7 +33,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 state["sandbox"] = Sandbox(request["source"])
             except TemplateFailure as failure:
                 state["failure"] = failure
-        case "render":
+        case "render" | "starts":
             yield _rendered(request, state)
         case "variables":
             yield {"variables": state["sandbox"].variables() if "sandbox" in state else []}
@@ -44,6 +46,8 @@ def _rendered(request: Body, state: dict[str, Any]) -> Body:
     sandbox: Sandbox = state["sandbox"]
     messages, variables = request["messages"], request["variables"]
     try:
+        if request["do"] == "starts":
+            return {"starts": sandbox.starts(messages, variables)}
         return asdict(sandbox.render_marked(messages, variables, request["control_tokens"]))
     except TemplateFailure as failed:
         message = sandbox.blame(messages, variables)
