@@ -102,9 +102,11 @@ class CachingEncoder:
                 return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        ids, _ = self._encode(tokenizer, text)
+        ids, borders = self._encode(tokenizer, text)
         with self._changing:
             self._keep(text, ids)
+            if borders is not None:
+                self._ends[text] = borders[1:]
         return ids
 
     def _encode(self, tokenizer: Tokenizer, text: str) -> tuple[array[int], array[int] | None]:

@@ -338,15 +338,15 @@ def _transformers_mask(
 
     Source: `apply_chat_template` in transformers `tokenization_utils_base.py`.
     """
-    mask = bytearray(len(columns))
-    number = 0
-    for token, (start, end) in enumerate(tokenizer.char_offsets(text, columns.ids)):
-        while number < len(generation) and start >= generation[number][1]:
-            number += 1
-        if number == len(generation):
-            break
-        mask[token] = end > generation[number][0]
-    return mask
+    import numpy as np  # slow to import, and built-in templates do not need it
+
+    starts, ends = tokenizer.char_offsets(text, columns.ids)
+    first, last = np.array([*generation, (0, 0)], np.int64)[:-1].T
+    # transformers moves to the next range once a token starts at or after the end of the last one.
+    number = np.searchsorted(np.maximum.accumulate(last), starts, "right")
+    is_within = number < len(generation)
+    is_within[is_within] = ends[is_within] > first[number[is_within]]
+    return bytearray(is_within)
 
 
 def leaves_out(mask_source: str) -> str:
