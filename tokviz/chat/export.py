@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain, takewhile
 from typing import IO, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ import numpy.typing as npt
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.jinja_spans import MarkedText
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
@@ -85,22 +85,20 @@ class RowEncoder:
         """Create an encoder; see `render` for the arguments."""
         self._tokenizer, self._template, self._max_tokens = tokenizer, template, max_tokens
         self._variables = variables or {}
-        built_in = template if isinstance(template, ChatTemplate) else None
+        own, makes_up_ids, needed = TRANSFORMERS, False, list[str]()
         if isinstance(template, ChatTemplate):
-            own, needed = template.specials, template.special_tokens
+            own, makes_up_ids = template.specials, template.makes_up_ids
+            needed += template.special_tokens
         else:
-            own, needed = TRANSFORMERS, (*template.specials_in_use(tokenizer),)
+            needed += template.specials_in_use(tokenizer)
         self._specials = specials or own
-        makes_up_ids = built_in is not None and built_in.makes_up_ids
         self._virtual = virtual_specials(tokenizer, needed if makes_up_ids else ())
-        known_texts = tokenizer.special_tokens.keys() | self._virtual.keys()
-        self._missing = [text for text in needed if text not in known_texts]
-        known = tokenizer.vocab | {number: text.encode() for text, number in self._virtual.items()}
-        self._sizes = np.zeros(max(known, default=-1) + 1, np.int64)
-        self._sizes[[*known]] = [*map(len, known.values())]
-        one_by_one = tokenizer.remote or tokenizer.split_pattern.guarded
-        self._together = None if one_by_one else built_in
-        """The template, if its rows are encoded together."""
+        known = tokenizer.special_tokens.keys() | self._virtual.keys()
+        self._missing = [text for text in needed if text not in known]
+        made_up = [len(text.encode()) for text in self._virtual]  # ids after the last one, in order
+        self._sizes = np.append(tokenizer.token_sizes, np.array(made_up, np.int64))
+        self._batch: list[list[TemplateSpan]] = []
+        """The spans of rows that are encoded together."""
 
     def about(self) -> dict[str, Any]:
         """Describe how rows are rendered, for the file that holds them."""
@@ -118,80 +116,56 @@ class RowEncoder:
     def encode(self, dataset: Dataset, first: int, n_rows: int) -> Rows:
         """Render rows from a first one on, counted from 0."""
         rows = Rows()
-        end = first + n_rows if dataset.has_row(first + n_rows - 1) else dataset.n_rows
-        for start in range(first, end, _BATCH_ROWS):
-            batch: dict[int, Conversation] = {}
-            for number in range(start, min(start + _BATCH_ROWS, end)):
-                try:
-                    batch[number] = dataset.row(number).with_variables(self._variables)
-                except ConversationError as error:
-                    rows.failures.append((number + 1, str(error)))
-            if self._together is None:
-                self._add_each(batch, dataset, rows)
-            else:
-                self._add_together(self._together, batch, dataset, rows)
-        rows.failures.sort()
+        for number in takewhile(dataset.has_row, range(first, first + n_rows)):
+            try:
+                conversation = dataset.row(number).with_variables(self._variables)
+                spans = self._spans(conversation)
+                if spans is None:
+                    self._end_batch(rows)
+                    self._render(conversation, rows)
+                else:
+                    self._batch.append(spans)
+                rows.numbers.append(number + 1)
+            except ConversationError as error:
+                place, text = dataset.place(number), str(error)
+                where = "" if text.startswith(place) else f"{place}: "
+                rows.failures.append((number + 1, f"{where}{text}"))
+            if len(self._batch) == _BATCH_ROWS:
+                self._end_batch(rows)
+        self._end_batch(rows)
         return rows
 
-    def _add_each(self, batch: Mapping[int, Conversation], dataset: Dataset, rows: Rows) -> None:
-        """Add the renderings of rows, one by one."""
-        tokenizer, template, most = self._tokenizer, self._template, self._max_tokens
-        marked: Iterator[MarkedText | ConversationError] = iter(())
-        if isinstance(template, JinjaTemplate):
-            marked = template.marked_all([*batch.values()], tokenizer, self._specials)
-        for number, conversation in batch.items():
-            try:
-                if isinstance(template, JinjaTemplate):
-                    text = next(marked)
-                    if isinstance(text, ConversationError):
-                        raise text
-                    made = template.rendering(tokenizer, conversation, text, most, self._specials)
-                else:
-                    made = render(tokenizer, conversation, template, most, specials=self._specials)
-            except ConversationError as error:
-                rows.failures.append((number + 1, str(error.at(dataset.place(number)))))
-                continue
-            kept = made.n_kept
-            mask, reasons = (np.frombuffer(it, np.uint8, kept) for it in (made.mask, made.reasons))
-            rows.parts.append((np.frombuffer(made.ids, np.uint32, kept), mask, reasons))
-            rows.numbers.append(number + 1)
-            rows.lengths.append(kept)
-            rows.n_cut += len(made) > kept
-            rows.mask_sources.add(made.mask_source)
+    def _spans(self, conversation: Conversation) -> list[TemplateSpan] | None:
+        """Return the spans of a row, or None if it must be rendered on its own."""
+        template, tokenizer = self._template, self._tokenizer
+        is_alone = tokenizer.remote or tokenizer.split_pattern.guarded
+        if is_alone or not isinstance(template, ChatTemplate):
+            return None
+        spans, untrained = template.write(conversation), conversation.untrained()
+        if untrained:
+            spans = [it._replace(learned=it.learned and it.message not in untrained)
+                     for it in spans]  # fmt: skip
+        # Normalization moves the ends of spans.
+        return None if tokenizer.changes("".join([span.text for span in spans])) else spans
 
-    def _add_together(
-        self,
-        template: ChatTemplate,
-        batch: Mapping[int, Conversation],
-        dataset: Dataset,
-        rows: Rows,
-    ) -> None:
-        spans: list[list[TemplateSpan]] = []
-        for number, conversation in batch.items():
-            try:
-                written = template.write(conversation)
-            except ConversationError as error:
-                rows.failures.append((number + 1, str(error.at(dataset.place(number)))))
-                continue
-            if untrained := conversation.untrained():
-                written = [it._replace(learned=it.learned and it.message not in untrained)
-                           for it in written]  # fmt: skip
-            if self._tokenizer.changes("".join([span.text for span in written])):
-                # Normalization moves the spans.
-                self._encode_spans(spans, rows)
-                spans = []
-                self._add_each({number: conversation}, dataset, rows)
-            else:
-                spans.append(written)
-                rows.numbers.append(number + 1)
-        self._encode_spans(spans, rows)
+    def _render(self, conversation: Conversation, rows: Rows) -> None:
+        most, policy = self._max_tokens, self._specials
+        made = render(self._tokenizer, conversation, self._template, most, specials=policy)
+        ids = np.frombuffer(made.ids, np.uint32, made.n_kept)
+        mask, reasons = (np.frombuffer(it[: len(ids)], np.uint8)
+                         for it in (made.mask, made.reasons))  # fmt: skip
+        rows.parts.append((ids, mask, reasons))
+        rows.lengths.append(made.n_kept)
+        rows.n_cut += len(made) > made.n_kept
+        rows.mask_sources.add(made.mask_source)
 
-    def _encode_spans(self, spans_of_rows: Sequence[list[TemplateSpan]], rows: Rows) -> None:
-        """Encode rows together; the result is that of `render_spans`."""
-        if not spans_of_rows:
+    def _end_batch(self, rows: Rows) -> None:
+        """Encode the spans of several rows together, with the result of `render_spans`."""
+        if not self._batch:
             return
-        ids, lengths = self._ids(spans_of_rows)
-        spans = [span for row in spans_of_rows for span in row]
+        ids, lengths = self._ids(self._batch)
+        spans = [*chain(*self._batch)]
+        self._batch.clear()
         sizes = np.array([bytetext.n_bytes(span.text) for span in spans], np.int64)
         borders = np.append(0, np.cumsum(sizes))
         n_learned = np.append(0, np.cumsum(sizes * [span.learned for span in spans]))

@@ -15,14 +15,16 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tokviz.chat.dataset import TOKEN_MASKS, Dataset
+from tokviz.chat.dataset_lint import RowReport
 from tokviz.chat.dataset_shapes import shape_of
-from tokviz.chat.lint import Finding
+from tokviz.chat.lint import UNREADABLE, Finding, error_finding
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.model_files import model_files_of
 from tokviz.chat.rendering import LABEL_OF_MASKED
@@ -125,11 +127,6 @@ def open_rows(path: str, dtype: str | None = None, window: int = 2048) -> Datase
         raise InputFileError(path, f"is damaged: {error}") from None
     rows.path = path
     return rows
-
-
-def is_token_file(path: str) -> bool:
-    """Return whether the extension of a file is one of token ids."""
-    return os.path.splitext(path)[1].lower() in _READERS
 
 
 def is_tokenized(rows: Dataset) -> bool:
@@ -274,8 +271,7 @@ class TokenReader:
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Look up the tokenizer's ids."""
         self.tokenizer = tokenizer
-        self._known = np.zeros(max(tokenizer.vocab, default=-1) + 1, bool)
-        self._known[[*tokenizer.vocab]] = True
+        self._known = tokenizer.token_sizes > 0
         files = model_files_of(tokenizer)
         names = files.variables if files is not None else {}
         bos, eos = names.get("bos_token", ""), names.get("eos_token", "")
@@ -338,6 +334,15 @@ class TokenReader:
         if not isinstance(rows, ArrayRows) or rows.is_whole(row):
             findings += self._end(ids[attended], len(documents))
         return TokenRow(ids, mask.astype(np.uint8), source, documents, findings)
+
+    def reports(self, rows: Dataset, first: int = 0) -> Iterator[RowReport]:
+        """Check all rows from a first one on, lazily."""
+        for number in takewhile(rows.has_row, count(first)):
+            try:
+                findings = self.read(rows, number).findings
+            except ConversationError as error:
+                findings = [error_finding(UNREADABLE, error)]
+            yield RowReport(number, tuple(findings), None)
 
     def _outside(self, ids: Integers) -> Iterator[Finding]:
         is_outside = (ids < 0) | (ids >= len(self._known))

@@ -236,6 +236,8 @@ class _FilePrinter:
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
         only_lints = self.arguments.lint and not self.arguments.mask
+        for note in dataset.notes if only_lints else ():
+            report(f"{display_name(name)}: {note}")
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         repeats: dict[str, tuple[int, str]] = {}
         with StatusLine() as status:
@@ -311,13 +313,6 @@ class _RowFormatter(NamedTuple):
 
     def outputs(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         """Yield the output for each row from `first` on."""
-        from tokviz.chat.token_files import is_tokenized  # imports NumPy
-
-        if is_tokenized(dataset):
-            rows = chat_tokens.outputs(
-                self.arguments, self.tokenizer, self._wanted, name, dataset, first
-            )
-            return map(_RowOutput._make, rows)
         if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
         if self.arguments.stability or self.arguments.matrix:
@@ -335,7 +330,7 @@ class _RowFormatter(NamedTuple):
     def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(
+        linter = chat_tokens.reader_of(self.tokenizer, dataset) or DatasetLinter(
             self.tokenizer, self.template, self.arguments.max_tokens, **self._options()
         )
         for checked in linter.reports(dataset, first):
@@ -393,17 +388,26 @@ class _RowFormatter(NamedTuple):
     # -- --mask, --json
 
     def _rendered(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        reader = chat_tokens.reader_of(self.tokenizer, dataset)
         for row in takewhile(dataset.has_row, count(first)):
             conversation, error_text = None, ""
             try:
-                conversation = dataset.row(row)
-                rendering = render(
-                    self.tokenizer,
-                    conversation,
-                    self.template,
-                    self.arguments.max_tokens,
-                    **self._options(),
-                )
+                if reader is None:
+                    conversation = dataset.row(row)
+                    rendering = render(
+                        self.tokenizer,
+                        conversation,
+                        self.template,
+                        self.arguments.max_tokens,
+                        **self._options(),
+                    )
+                    lines = self._lines(name, dataset, row, rendering)
+                    findings = lint(conversation, rendering) if self.arguments.lint else []
+                else:
+                    lines, findings = chat_tokens.show_row(
+                        self.arguments, reader, name, dataset, row
+                    )
+                has_failed = False
             except ConversationError as error:
                 lines = []
                 if self.arguments.json:
@@ -412,10 +416,6 @@ class _RowFormatter(NamedTuple):
                     error_text = _located(name, dataset, row, str(error))
                 code = UNREADABLE if conversation is None else NOT_RENDERED
                 findings, has_failed = [error_finding(code, error)], True
-            else:
-                lines = self._lines(name, dataset, row, rendering)
-                findings = lint(conversation, rendering) if self.arguments.lint else []
-                has_failed = False
             shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
             yield _RowOutput(lines, error_text, has_failed, len(shown))

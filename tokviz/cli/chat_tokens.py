@@ -1,19 +1,14 @@
-"""`tokviz chat` for tokenized files: the text of the ids with its mask, and its problems."""
+"""`tokviz chat` for tokenized files: the text of the ids with its mask."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
-from itertools import count, pairwise, takewhile
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokviz.chat.lint import UNREADABLE, Finding, error_finding
 from tokviz.chat.mask import marked_lines
-from tokviz.chat.messages import ConversationError
-from tokviz.cli.inputs import display_name
-from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
@@ -21,13 +16,10 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
+    from tokviz.chat.lint import Finding
     from tokviz.chat.token_files import TokenReader, TokenRow
 
 _DTYPES = ("uint16", "uint32", "int32", "int64", "uint8")
-
-Output = tuple[list[str], str, bool, int, list[str]]
-"""Lines, an error message or "", whether the row failed, the number of findings, and the cause of
-each line that is one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,107 +29,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def outputs(
-    arguments: argparse.Namespace,
-    tokenizer: Tokenizer,
-    wanted: Callable[[Iterable[Finding]], list[Finding]],
-    name: str,
-    rows: Dataset,
-    first: int,
-) -> Iterator[Output]:
-    """Yield the output for each row from `first` on.
+def reader_of(tokenizer: Tokenizer, rows: Dataset) -> TokenReader | None:
+    """Return a reader for tokenized rows, or None for conversations."""
+    from tokviz.chat.token_files import TokenReader, is_tokenized  # imports NumPy
 
-    Args:
-        arguments: The arguments of `tokviz chat`.
-        tokenizer: The tokenizer of the ids.
-        wanted: Selects the findings to report.
-        name: The file.
-        rows: Its rows.
-        first: The first row, counted from 0.
+    return TokenReader(tokenizer) if is_tokenized(rows) else None
+
+
+def show_row(
+    arguments: argparse.Namespace, reader: TokenReader, name: str, rows: Dataset, number: int
+) -> tuple[list[str], list[Finding]]:
+    """Return the lines of a row, counted from 0: its text or its JSON object; and its findings.
 
     Raises:
+        ConversationError: If it holds no ids.
         TokvizError: If a figure is requested.
     """
     if arguments.form or arguments.output:
         raise TokvizError("only conversations make a page or a picture: use --mask or --json")
-    from tokviz.chat.token_files import TokenReader  # imports NumPy
-
-    reader = TokenReader(tokenizer)
-    if arguments.lint and not arguments.mask:
-        for note in rows.notes:
-            report(f"{display_name(name)}: {note}")
-    for number in takewhile(rows.has_row, count(first)):
-        place = rows.place(number)
-        where = {"file": name, "row": number + 1, "place": place}
-        try:
-            row = reader.read(rows, number)
-        except ConversationError as error:
-            findings = [error_finding(UNREADABLE, error)]
-            if arguments.json and not arguments.lint:
-                yield [json.dumps({**where, "error": str(error)})], "", True, 0, []
-                continue
-            if not arguments.lint or arguments.mask:
-                yield [], f"{display_name(name)}: {error}", True, 0, []
-                continue
-        else:
-            findings = wanted(row.findings) if arguments.lint else []
-        lines: list[str] = []
-        if not arguments.lint or arguments.mask:
-            lines = _shown(arguments, reader, rows, number, row, where)
-            lines += [f"  ! {safe(finding.message)}" for finding in findings]
-        elif arguments.json:
-            lines = [json.dumps({**where, **_fields(finding)}) for finding in findings]
-        else:
-            lines = [_line(name, place, finding) for finding in findings]
-        is_listed = arguments.lint and not (arguments.mask or arguments.json)
-        yield lines, "", False, len(findings), [it.cause for it in findings] if is_listed else []
-
-
-def _fields(finding: Finding) -> dict[str, object]:
-    return {key: value for key, value in asdict(finding).items() if key != "cause"}
-
-
-def _line(name: str, place: str, finding: Finding) -> str:
-    text = finding.message if finding.message.startswith(place) else f"{place}: {finding.message}"
-    return f"{safe(f'{display_name(name)}: {text}')} [{finding.severity}: {finding.code}]"
-
-
-def _shown(
-    arguments: argparse.Namespace,
-    reader: TokenReader,
-    rows: Dataset,
-    number: int,
-    row: TokenRow,
-    where: dict[str, object],
-) -> list[str]:
-    """Return the lines of a row with its text, or its JSON object."""
-    n_learned = int(row.mask.sum())
+    row, place = reader.read(rows, number), rows.place(number)
     tokens = [reader.text(token_id) for token_id in row.ids.tolist()]
-    if arguments.json:
-        facts = {
-            "tokenizer": reader.tokenizer.name,
-            "mask_source": row.mask_source,
-            "n_tokens": len(row.ids),
-            "n_learned": n_learned,
-            "documents": row.documents,
-            "notes": rows.notes,
-            "text": b"".join(tokens).decode("utf-8", "replace"),
-            "ids": row.ids.tolist(),
-            "mask": row.mask.tolist(),
-        }
-        return [json.dumps({**where, **facts})]
-    share = n_learned / len(row.ids) if len(row.ids) else 0
-    facts_shown = (
-        rows.place(number),
-        pluralize(len(row.ids), "token"),
-        f"{n_learned:,} in the loss ({share:.0%})",
+    if not arguments.json:
+        lines = _text_lines(arguments, rows.notes, place, row, tokens)
+        return [*lines], row.findings
+    record = {
+        "file": name,
+        "row": number + 1,
+        "place": place,
+        "tokenizer": reader.tokenizer.name,
+        "mask_source": row.mask_source,
+        "n_tokens": len(row.ids),
+        "n_learned": int(row.mask.sum()),
+        "documents": row.documents,
+        "notes": rows.notes,
+        "text": b"".join(tokens).decode("utf-8", "replace"),
+        "ids": row.ids.tolist(),
+        "mask": row.mask.tolist(),
+    }
+    return [json.dumps(record)], row.findings
+
+
+def _text_lines(
+    arguments: argparse.Namespace,
+    notes: tuple[str, ...],
+    place: str,
+    row: TokenRow,
+    tokens: list[bytes],
+) -> Iterator[str]:
+    n_tokens, n_learned = len(row.ids), int(row.mask.sum())
+    facts = (
+        place,
+        pluralize(n_tokens, "token"),
+        f"{n_learned:,} in the loss ({n_learned / max(1, n_tokens):.0%})",
         pluralize(len(row.documents), "document"),
         f"mask from {row.mask_source}",
     )
-    lines = [safe(" ".join([f"# {', '.join(facts_shown)}.", *rows.notes]))]
-    for document, (start, end) in enumerate(pairwise([*row.documents, len(row.ids)]), 1):
+    yield safe(" ".join([f"# {', '.join(facts)}.", *notes]))
+    for document, (start, end) in enumerate(pairwise([*row.documents, n_tokens]), 1):
         if document > 1:
-            lines.append(f"-- document {document:,}, token #{start:,}")
-        some = tokens[start:end], row.mask[start:end].tolist()
-        lines += marked_lines(*some, safe, colour=arguments.colored)
-    return lines
+            yield f"-- document {document:,}, token #{start:,}"
+        mask = row.mask[start:end].tolist()
+        yield from marked_lines(tokens[start:end], mask, safe, colour=arguments.colored)
