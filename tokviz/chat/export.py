@@ -1,7 +1,7 @@
 """Whole datasets as token ids with their mask, in files that trainers read.
 
 Columns are collected in unnamed files next to the output, which is written at the end, so that
-canceling leaves nothing behind. `.bin` is Megatron-LM's format with one document per row; its mask
+canceling leaves no partial file. `.bin` is Megatron-LM's format with one document per row; its mask
 is a second pair of such files. Rows of built-in templates are encoded many at a time: each token
 gets its place in the text, and with it the mask and the reason of the span there.
 """
@@ -101,7 +101,7 @@ class RowEncoder:
         """The spans of rows that are encoded together."""
 
     def about(self) -> dict[str, Any]:
-        """Describe how rows are rendered, for the file that holds them."""
+        """Return the description of the rendering that an export contains."""
         return {
             "tokenizer": self._tokenizer.name,
             "template": self._template.name,
