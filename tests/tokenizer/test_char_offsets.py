@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles import offsets
 from tests.profiles import examples
+from tokviz.tokenizer.encoding.normalization import nfc, origins
 from tokviz.tokenizer.encoding.specials import PostProcessor
 
 TEXTS = st.lists(
@@ -27,9 +29,31 @@ def test_all_at_once_is_as_one_by_one(name, trims, text):
     tokenizer = tokviz.load(name)
     tokenizer.post_processor = PostProcessor(trims_offsets=trims)
     ids = tokenizer.encode_byte_text(text)
-    starts, ends = tokenizer.char_offsets(text, ids)
+    lasts = tokenizer.tokenize_byte_text(text).byte_spans[:, 1]
+    starts, ends = tokenizer.char_offsets(text, lasts)
     found = [*zip(starts.tolist(), ends.tolist(), strict=True)]
     assert found == [*offsets.char_offsets(tokenizer, text, ids)]
+
+
+CLUSTERS = st.text(
+    st.sampled_from("a e\u0301\u0323\u2126\uf900\u1100\u1161\u11a8\uac00\U0001f600\u0344é"),
+    max_size=14,
+)
+
+
+@examples(300)
+@given(text=CLUSTERS)
+def test_places_in_normalized_text_are_found_cluster_by_cluster(text):
+    clusters = regex.findall(r"[\s\S](?:[\p{M}\u1160-\u11FF\uD7B0-\uD7FF])*+", text)
+    if "".join(map(nfc, clusters)) != nfc(text):
+        clusters = [text]
+    places, at = [], 0
+    for cluster in clusters:
+        n, n_made = len(cluster), len(nfc(cluster))
+        is_same = nfc(cluster) == cluster
+        places += range(at, at + n) if is_same else [at, *[at + n] * (n_made - 1)]
+        at += n
+    assert origins(text, len) == [*places, at]
 
 
 def test_sizes_of_tokens_by_id():

@@ -358,7 +358,7 @@ class Tokenizer:
         )
 
     def char_offsets(
-        self, text: str, ids: Sequence[int]
+        self, text: str, lasts: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the start and end of each token in characters, as Hugging Face's library does.
 
@@ -366,17 +366,13 @@ class Tokenizer:
 
         Args:
             text: Byte text.
-            ids: Its token ids.
+            lasts: The end of each token in bytes, shape (n,).
 
         Returns:
             Shape (n,) each.
         """
         import numpy as np  # `encode` does not need it
 
-        if self.changes(text):
-            lasts = self.tokenize_byte_text(text).byte_spans[:, 1]
-        else:
-            lasts = np.cumsum(self.token_sizes[np.asarray(ids, np.int64)])
         firsts = np.append(0, lasts[:-1])[: len(lasts)]
         if self.post_processor.trims_offsets:
             data = np.frombuffer(bytetext.to_bytes(text), np.uint8)
