@@ -154,9 +154,10 @@ def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, c
     conversation = Conversation.from_json(MESSAGES)
     (found,) = lint(conversation, render(tokviz.load("gpt2"), conversation))
     assert (found.code, found.severity, found.message_index) == ("shouts", "note", 0)
-    assert main(["chat", str(conversation_file), "--lint"]) == 1
+    assert main(["chat", str(conversation_file), "--lint", "--fail-on", "note"]) == 1
     assert "message 1: shouts [note: shouts]" in capsys.readouterr().out
     assert main(["chat", str(conversation_file), "--lint", "--ignore", "shouts"]) == 0
+    assert "shouts" not in capsys.readouterr().out
 
 
 # -- a dataset shape, a kind of file that holds rows

@@ -78,15 +78,17 @@ def test_check_of_a_broken_file_fails(tokviz, tmp_path):
     record = json.loads(tokviz("tokenizers", "--json", "--check", tmp_path / "x").out)
     assert record["findings"][0]["severity"] == "error"
     assert set(record) == {"tokenizer", "findings", "checks"}
+    missing = tokviz("tokenizers", "--check", tmp_path / "none.json")
+    assert missing.code == 2 and "there is no such file" in missing.text
 
 
 def test_a_file_that_is_no_tokenizer_is_an_error_of_one_line(tokviz, tmp_path):
     path = tmp_path / "x.json"
     path.write_text("\x1b[31m{")
     done = tokviz("count", "-t", path, stdin=b"x")
-    assert done.code == 1
+    assert done.code == 2
     assert done.err.count("\n") == 1
     assert "\x1b" not in done.err
     pattern = tokviz("count", "-t", "gpt2", "--split-pattern", "gpt4", stdin=b"x")
-    assert (pattern.code, pattern.out) == (1, b"")
+    assert (pattern.code, pattern.out) == (2, b"")
     assert "has its own split pattern" in pattern.err

@@ -97,20 +97,20 @@ def test_a_file_may_have_the_name_of_a_command(opened, tmp_path, monkeypatch, ar
 
 def test_a_command_behind_an_option_is_no_file(opened, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["-t", "gpt2", "count"]) == 1
+    assert main(["-t", "gpt2", "count"]) == 2
     assert opened == []
     assert "write the command first: tokviz count" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_an_error_before_the_app_starts(tokviz, tmp_path):
     result = tokviz(tmp_path / "none")
-    assert result.code == 1
+    assert result.code == 2
     assert result.err == f"tokviz: {tmp_path}/none: there is no such file\n"
 
 
 def test_without_a_terminal_it_says_what_to_use_instead(tokviz):
     result = tokviz(stdin=b"hello")
-    assert result.code == 1
+    assert result.code == 2
     assert result.out == b""
     assert result.err.startswith("tokviz: the app needs a terminal")
     assert len(result.err.splitlines()) == 1

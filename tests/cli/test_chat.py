@@ -63,7 +63,7 @@ def test_controls_in_messages_never_reach_the_terminal(tokviz_on_terminal, file)
 
 def test_json_is_one_object_for_each_row(tokviz, file):
     done = tokviz("chat", file(GOOD, "{", BAD), "--json", "-t", "gpt2")
-    assert done.code == 1
+    assert done.code == 2
     first, second, third = map(json.loads, done.text.splitlines())
     assert first["ids"] == [50257, 50258, 17250, 50259, 50260, 15496, 50261]
     assert first["mask"] == [0, 0, 0, 0, 0, 1, 1]
@@ -108,12 +108,12 @@ def test_rules_can_be_ignored(tokviz, file):
     options = ["--lint", "--ignore", "nothing-supervised", "--ignore", "special-in-content"]
     assert tokviz("chat", file(BAD), *options).code == 0
     drawn = tokviz("chat", file(BAD), "--lint", "--html")
-    assert (drawn.code, drawn.text) == (1, "")
+    assert (drawn.code, drawn.text) == (2, "")
     assert "leave out the other form and -o" in drawn.err
     both = tokviz("chat", file(GOOD, GOOD), "--html")
-    assert both.code == 1 and "--html holds only one figure: select a row with --row" in both.err
+    assert both.code == 2 and "--html holds only one figure: select a row with --row" in both.err
     wrong = tokviz("chat", file(BAD), "--lint", "--ignore", "nothing")
-    assert wrong.code == 1
+    assert wrong.code == 2
     assert "there is no rule 'nothing'" in wrong.err
 
 
@@ -126,8 +126,28 @@ def test_mask_and_lint_together_show_both(tokviz, file):
 def test_a_split_pattern_is_not_forgotten_by_the_app(file, monkeypatch, capsys):
     monkeypatch.setattr("tokviz.tui.run.run", lambda **_: 0)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert main(["chat", str(file(GOOD)), "--split-pattern", "gpt2"]) == 1
+    assert main(["chat", str(file(GOOD)), "--split-pattern", "gpt2"]) == 2
     assert "the app does not use --split-pattern" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fail_on", ["error", "warning", "note"])
+def test_lint_fails_on_findings_of_a_severity_or_worse(tokviz, file, fail_on):
+    warned = tokviz("chat", file({"messages": turns("Hi", " ")}), "--lint", "--fail-on", fail_on)
+    assert "[warning: empty-turn]" in warned.text and "error:" not in warned.text
+    assert warned.code == (0 if fail_on == "error" else 1)
+    wrong = tokviz("chat", file(BAD), "--lint", "--json", "--fail-on", fail_on)
+    assert wrong.code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.jsonl", ""), ("a.jsonl", "\n \n"), ("a.json", "[]")]
+)
+@pytest.mark.parametrize("options", [["--lint"], ["--mask"], ["--json", "--row", "1"]])
+def test_a_dataset_without_rows_is_an_error(tokviz, tmp_path, name, text, options):
+    (tmp_path / name).write_text(text)
+    done = tokviz("chat", tmp_path / name, *options)
+    assert (done.code, done.text) == (2, "")
+    assert f"{name}: there are no rows in it" in done.err
 
 
 def test_standard_input_is_read(tokviz):
@@ -141,7 +161,7 @@ def test_one_row_can_be_asked_for(tokviz, file):
     done = tokviz("chat", file(GOOD, BAD), "--row", "2", "--json", "-t", "gpt2")
     assert [json.loads(line)["row"] for line in done.text.splitlines()] == [2]
     missing = tokviz("chat", file(GOOD), "--row", "2")
-    assert missing.code == 1
+    assert missing.code == 2
     assert "there is no row 2; it has 1" in missing.err
     assert tokviz("chat", file(BAD, GOOD), "--row", "2", "--lint").code == 0
 
@@ -150,7 +170,7 @@ def test_max_tokens_cuts(tokviz, file):
     done = tokviz("chat", file(GOOD), "--max-tokens", "6", "--json", "-t", "gpt2")
     record = json.loads(done.text)
     assert (record["n_tokens"], record["n_kept"], len(record["ids"])) == (7, 6, 6)
-    assert tokviz("chat", file(GOOD), "--max-tokens", "6", "--lint").code == 1
+    assert tokviz("chat", file(GOOD), "--max-tokens", "6", "--lint").code == 0
 
 
 def test_a_template_may_be_a_file(tokviz, file):
@@ -167,17 +187,17 @@ def test_a_template_may_be_a_file(tokviz, file):
 def test_templates_that_loop_or_are_unknown_end_in_one_line(tokviz, file):
     loop = file("{% for i in range(99999) %}" * 5 + "{% endfor %}" * 5, name="loop.jinja")
     done = tokviz("chat", file(GOOD), "--template", loop, "--mask")
-    assert done.code == 1
+    assert done.code == 2
     assert "took longer than 2 s" in done.err
     unknown = tokviz("chat", file(GOOD), "--template", "chatlm", "--lint")
-    assert unknown.code == 1
+    assert unknown.code == 2
     assert "did you mean chatml?" in unknown.err
     assert done.err.count("\n") == unknown.err.count("\n") == 1
 
 
 def test_files_that_cannot_be_read_do_not_stop_the_others(tokviz, file, tmp_path):
     done = tokviz("chat", tmp_path / "none.jsonl", file(GOOD), "--lint")
-    assert done.code == 1
+    assert done.code == 2
     assert "there is no such file" in done.err
     assert "1 row, no findings" in done.text
 

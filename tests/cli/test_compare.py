@@ -52,7 +52,7 @@ def test_markdown_escapes_what_would_end_a_cell(tokviz, tmp_path):
 
 def test_one_tokenizer_is_not_enough_and_two_are_too_many_elsewhere(tokviz):
     done = tokviz("compare", "-t", "gpt2", stdin=b"x")
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert "a comparison needs two tokenizers" in done.err
     done = tokviz("count", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
     assert (done.code, done.out) == (2, b"")

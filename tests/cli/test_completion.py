@@ -175,6 +175,7 @@ def test_every_script_has_the_commands_and_the_names(shell):
         "minbpe",
         "lexicographic",
         "tutorial-mask",
+        "tutorial-template",
     }
     assert {*COMMANDS, *names} <= {word.strip('"') for word in words}
 

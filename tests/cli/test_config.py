@@ -49,7 +49,7 @@ def test_settings_that_cannot_be_written_are_named(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
     code, _, err = run_config(capsys, "set", "theme", "contrast-dark")
-    assert (code, err) == (1, f"tokviz: {config_path()}: Not a directory\n")
+    assert (code, err) == (2, f"tokviz: {config_path()}: Not a directory\n")
     assert load_settings()[0] == Settings()
 
 
@@ -58,23 +58,23 @@ def test_settings_that_are_a_pipe_are_not_waited_for(capsys: pytest.CaptureFixtu
     config_path().parent.mkdir(parents=True)
     os.mkfifo(config_path())
     code, _, err = run_config(capsys, "set", "theme", "contrast-dark")
-    assert code == 1 and "is a pipe" in err
+    assert code == 2 and "is a pipe" in err
 
 
 def test_a_wrong_value_is_refused_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, _, err = run_config(capsys, "set", "theme", "contrast-drak")
-    assert code == 1 and "did you mean 'contrast-dark'?" in err
+    assert code == 2 and "did you mean 'contrast-dark'?" in err
     assert not config_path().exists()
-    assert run_config(capsys, "set", "wrap", "no")[0] == 1
-    assert run_config(capsys, "set", "keys.n\udc9b", "f9")[0] == 1, "bytes that are no UTF-8"
-    assert run_config(capsys, "set", "profile.\udcff.theme", "contrast-dark")[0] == 1
+    assert run_config(capsys, "set", "wrap", "no")[0] == 2
+    assert run_config(capsys, "set", "keys.n\udc9b", "f9")[0] == 2, "bytes that are no UTF-8"
+    assert run_config(capsys, "set", "profile.\udcff.theme", "contrast-dark")[0] == 2
     assert run_config(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
     assert run_config(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
     written = config_path().read_bytes()
     code, _, err = run_config(capsys, "set", "keys.find", "ctrl+o")
-    assert code == 1 and "Ctrl+O is “Open a file” on the Tokens screen too" in err
+    assert code == 2 and "Ctrl+O is “Open a file” on the Tokens screen too" in err
     assert config_path().read_bytes() == written
     assert run_config(capsys, "set")[0] == run_config(capsys, "path", "x")[0] == 2
 
@@ -96,7 +96,7 @@ def test_a_file_is_checked_and_edited(
     assert '# theme = "tokviz-dark"' in lines and "# The current side panel." in lines
     monkeypatch.setenv("EDITOR", f"'{editor}' 3")
     code, _, err = run_config(capsys, "edit")
-    assert code == 1 and "failed with exit code 3" in err
+    assert code == 2 and "failed with exit code 3" in err
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
     assert run_config(capsys, "check", other) == (0, f"{other}: no errors\n", "")
@@ -104,7 +104,7 @@ def test_a_file_is_checked_and_edited(
     assert run_config(capsys, "check", other) == (0, f"{other}: no errors\n", "")
     other.unlink()
     assert run_config(capsys, "check", other) == (
-        1,
+        2,
         "",
         f"tokviz: {other}: there is no such file\n",
     )

@@ -41,7 +41,7 @@ def test_what_exists_is_replaced_only_with_force(tokviz, tmp_path, source, name)
     assert tokviz(*command, source).code == 0
     written = core.load(tmp_path / "out").vocab
     refused = tokviz(*command, "gpt2")
-    assert (refused.code, refused.out) == (1, b"")
+    assert (refused.code, refused.out) == (2, b"")
     assert refused.err == (
         f"tokviz: {tmp_path / 'out'}: exists: choose another name, or add --force to replace it\n"
     )
@@ -52,7 +52,7 @@ def test_what_exists_is_replaced_only_with_force(tokviz, tmp_path, source, name)
 
 def test_a_format_that_cannot_hold_the_tokenizer_leaves_nothing(tokviz, tmp_path):
     done = tokviz("convert", "gpt-4", "-o", tmp_path / "out", "--format", "minbpe")
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert "cannot be a minbpe model" in done.err
     assert not (tmp_path / "out").exists()
 

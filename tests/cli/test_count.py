@@ -65,7 +65,7 @@ def test_json_is_one_object_an_input_without_a_total(tokviz, tmp_path):
 def test_a_bad_file_does_not_keep_the_others_from_being_counted(tokviz, tmp_path):
     (tmp_path / "good").write_text("hello world")
     result = tokviz("count", tmp_path, tmp_path / "none", tmp_path / "good")
-    assert result.code == 1
+    assert result.code == 2
     assert result.err.splitlines() == [
         f"tokviz: {tmp_path}: is a folder, not a file",
         f"tokviz: {tmp_path}/none: there is no such file",
@@ -94,7 +94,7 @@ def test_costs_come_from_the_users_own_table(tokviz, tmp_path, monkeypatch):
     path.write_text("hello world")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     done = tokviz("count", "--cost", path)
-    assert done.code == 1 and "there is no price table" in done.err and "models.toml" in done.err
+    assert done.code == 2 and "there is no price table" in done.err and "models.toml" in done.err
     table = tmp_path / "tokviz" / "models.toml"
     table.parent.mkdir()
     table.write_text('[[model]]\nname = "m"\nwindow = 8\nprice = 2.5\ncurrency = "EUR"\n')
@@ -109,4 +109,4 @@ def test_costs_come_from_the_users_own_table(tokviz, tmp_path, monkeypatch):
     assert len(files) == 2, "costs only of the total"
     table.write_text('[[model]]\nname = "m"\nwindow = -1\n')
     done = tokviz("count", "--cost", path)
-    assert done.code == 1 and "line 3: window" in done.err
+    assert done.code == 2 and "line 3: window" in done.err

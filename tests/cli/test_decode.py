@@ -59,7 +59,7 @@ def test_a_terminal_gets_characters_whole_though_their_tokens_are_parts(tokviz, 
 
 def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
     result = tokviz("decode", stdin=b"15339 1917 100277")
-    assert result.code == 1
+    assert result.code == 2
     assert result.err.startswith("tokviz: standard input: ")
     assert "100277" in result.err
     assert "position 2" in result.err
@@ -84,7 +84,7 @@ def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
 )
 def test_what_is_no_id_is_named(tokviz, written, complaint):
     result = tokviz("decode", stdin=written)
-    assert result.code == 1
+    assert result.code == 2
     assert complaint in result.err
     assert len(result.err.splitlines()) == 1
     assert "Traceback" not in result.err
@@ -115,7 +115,7 @@ def test_files_are_joined_and_a_bad_one_is_passed_over(tokviz, tmp_path):
     (tmp_path / "c").write_text("1917")
     result = tokviz("decode", tmp_path / "a", tmp_path / "b", tmp_path / "c")
     assert result.out == b"hello world"
-    assert result.code == 1
+    assert result.code == 2
     assert result.err.startswith(f"tokviz: {tmp_path}/b: ")
 
 
@@ -129,7 +129,7 @@ def test_ids_may_be_the_arguments_themselves(tokviz, arguments):
 
 def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_position(tokviz):
     done = tokviz("decode", "15339", "100277", "-t", "gpt-4")
-    assert done.code == 1
+    assert done.code == 2
     assert done.err.startswith(
         "tokviz: command line: no token has the id 100277 (position 1 of the ids) in cl100k_base"
     )
@@ -137,7 +137,7 @@ def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_positio
 
 def test_a_number_among_the_arguments_that_is_too_long_for_an_id_is_no_file(tokviz):
     done = tokviz("decode", "[15339,", "9" * 20, "]")
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert done.err == (f"tokviz: command line: not a token id at position 1: '{'9' * 20}'\n")
 
 

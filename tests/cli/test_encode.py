@@ -42,7 +42,7 @@ def test_the_nth_line_belongs_to_the_nth_file_even_if_one_is_missing(tokviz, tmp
     result = tokviz("encode", tmp_path / "a", tmp_path / "b", tmp_path / "c")
     assert result.text == "15339\n\n1917\n"
     assert result.err == f"tokviz: {tmp_path}/b: there is no such file\n"
-    assert result.code == 1
+    assert result.code == 2
 
 
 @pytest.mark.parametrize("command", ["encode", "show"])
@@ -144,7 +144,7 @@ def test_an_unknown_tokenizer_is_a_usage_error_that_offers_names(tokviz):
 @pytest.mark.parametrize("text", ["hello world", "What is this? A.", "hello"])
 def test_a_text_where_a_file_is_expected_is_told_where_it_goes(tokviz, command, text):
     result = tokviz(command, text)
-    assert result.code == 1
+    assert result.code == 2
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
         f"to pass text: tokviz {command} --text {shlex.quote(text)}; "
@@ -222,6 +222,6 @@ def test_a_post_processor_that_cannot_be_followed_ends_before_any_output(tokviz,
     content["post_processor"]["single"] *= 2
     path.write_text(json.dumps(content))
     done = tokviz("encode", "-t", path, "--add-special-tokens", "--text", "low")
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert "cannot add what its post-processor (TemplateProcessing) adds around a text" in done.err
     assert tokviz("encode", "-t", path, "--text", "low").code == 0

@@ -34,7 +34,7 @@ def test_files_stand_beside_the_texts_and_in_the_sum(tokviz, tmp_path):
     own = tmp_path / "own.txt"
     own.write_bytes(b"caf\xff <|endoftext|>" * 50)
     done = tokviz("eval", "--json", own, tmp_path / "missing.txt", "-", stdin=b"hello")
-    assert done.code == 1
+    assert done.code == 2
     assert "missing.txt: there is no such file" in done.err
     record = json.loads(done.out)
     texts = [one["text"] for one in record["texts"]]

@@ -39,5 +39,5 @@ def test_a_terminal_gets_it_set(tokviz_on_terminal):
 def test_words_are_looked_for_in_all_pages(tokviz):
     assert tokviz("help", "set-clipboard").text.split()[0] == "troubleshooting"
     nothing = tokviz("help", "no such thing")
-    assert (nothing.code, nothing.out) == (1, b"")
+    assert (nothing.code, nothing.out) == (2, b"")
     assert "no page of the guide mentions 'no such thing'" in nothing.err

@@ -19,5 +19,5 @@ def test_lessons_are_listed_and_printed_to_the_end(
     printed = capsys.readouterr().out.splitlines()
     assert "merge 5 of 12: w + est → west  (id 261)" in printed
     assert printed[-1].startswith("Same as the textbook ✓ All 12 merges")
-    assert main(["lesson", "cs333"]) == 1
+    assert main(["lesson", "cs333"]) == 2
     assert "choose one of hugs, cs336, minbpe" in capsys.readouterr().err

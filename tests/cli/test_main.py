@@ -51,7 +51,7 @@ def test_what_is_needed_for_one_thing_is_asked_for_by_name_when_that_is_done(tok
         (["encode", "--text", "a", "-t", "unigram.json"], "tokenizers"),
     ):
         said = tokviz(*arguments, stdin=chat, **options)
-        assert (said.code, said.err.count("\n")) == (1, 1)
+        assert (said.code, said.err.count("\n")) == (2, 1)
         assert missing_package(name) in said.err
 
 
@@ -107,7 +107,7 @@ def test_a_reader_that_is_gone_before_a_short_answer_is_noticed_too():
 def test_an_output_that_is_full_is_an_error():
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, "tokenizers"], stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.decode().startswith("tokviz: cannot write the output: ")
     assert len(done.stderr.splitlines()) == 1
 
@@ -120,9 +120,9 @@ def test_closed_standard_streams_are_errors_without_a_traceback():
         )
         return done.returncode, done.stdout, done.stderr
 
-    assert run("<&-") == (1, b"", b"tokviz: standard input: it is closed\n")
-    assert run(">&-") == (1, b"", b"tokviz: standard output is closed\n")
-    assert run("2>&-") == (1, b"", b"")
+    assert run("<&-") == (2, b"", b"tokviz: standard input: it is closed\n")
+    assert run(">&-") == (2, b"", b"tokviz: standard output is closed\n")
+    assert run("2>&-") == (2, b"", b"")
 
 
 def test_standard_input_that_cannot_be_read_is_an_error_of_the_input(tmp_path):
@@ -130,7 +130,7 @@ def test_standard_input_that_cannot_be_read_is_an_error_of_the_input(tmp_path):
     for redirection, words in (("<&-", "it is closed"), (f"0>{tmp_path}/x", "Bad file descriptor")):
         line = ["sh", "-c", f'exec "$@" {redirection}', "sh", *train]
         done = subprocess.run(line, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (1, f"tokviz: standard input: {words}\n")
+        assert (done.returncode, done.stderr) == (2, f"tokviz: standard input: {words}\n")
 
 
 def test_ctrl_c_is_code_130(monkeypatch, capsys):
@@ -266,12 +266,13 @@ def test_an_empty_name_is_no_tokenizer(tokviz, arguments):
         (["compare", "-o", "", "--text", "a"], "'': the file name is empty"),
         (["tokenizers", "--split-pattern", "gpt2"], "--split-pattern needs --check"),
         (["chat", "x.json", "--ignore", "no-tokens"], "--ignore needs --lint"),
+        (["chat", "x.json", "--fail-on", "note"], "--fail-on needs --lint"),
         (["web", "--folder", ""], "'': is not a folder"),
     ],
 )
 def test_what_nothing_would_come_of_is_refused(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 1
+    assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert words in err

@@ -93,7 +93,7 @@ def test_text_comes_from_a_file_or_a_pipe(tokviz, tmp_path):
     assert named.text == piped.text
     assert "‹ff›" in named.text
     missing = tokviz("replay", "gpt2", "--print", "--text", "@/no/file")
-    assert (missing.code, missing.err) == (1, "tokviz: /no/file: there is no such file\n")
+    assert (missing.code, missing.err) == (2, "tokviz: /no/file: there is no such file\n")
     assert "; without @ it is the text itself" in tokviz("replay", "gpt2", "--text", "@none").err
 
 
@@ -136,17 +136,18 @@ def test_the_difference_of_two_runs(tokviz, words):
         *("replay", words / "first", "--diff", words / "lexicographic", "--print"),
         *("--text", "word1 other2 wor"),
     )
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (1, "")
     assert f"A  {words}/first: " in result.text
     assert "It is a tie" in result.text
     assert "settings\n  tie-breaking rule: A first, B lexicographic" in result.text
     assert "\ntext: " in result.text
-    (record,) = records_of(
-        tokviz("replay", words / "first", "--diff", words / "lexicographic", "--json")
-    )
+    done = tokviz("replay", words / "first", "--diff", words / "lexicographic", "--json")
+    assert (done.code, done.err) == (1, "")
+    record = json.loads(done.text)
     assert record["first_difference"]["kind"] == "tie"
     assert record["n_equal"] == record["first_difference"]["k"] - 1
     same = tokviz("replay", words / "first", "--diff", words / "first", "--print")
+    assert same.code == 0
     assert f"All {record['n_merges'][0]} merges are equal." in same.text
 
 
@@ -164,10 +165,10 @@ def test_a_file_of_merges_is_compared(tokviz, words):
         (["gpt222", "--print"], 2, "did you mean gpt2"),
         (["gpt222"], 2, "did you mean gpt2"),
         (["gpt2", "--diff", "gpt222"], 2, "did you mean gpt2"),
-        (["gpt2", "--print", "--at", "60000"], 1, "--at 60,000: there are only"),
+        (["gpt2", "--print", "--at", "60000"], 2, "--at 60,000: there are only"),
         (["gpt2", "--at", "-1"], 2, "is not a whole number|expected one argument"),
         (["gpt2", "--print", "--steps", "0"], 2, "is not a whole number above 0"),
-        (["/no/such/run/", "--print"], 1, "no such file"),
+        (["/no/such/run/", "--print"], 2, "no such file"),
     ],
 )
 def test_mistakes_are_told_in_a_line(tokviz, arguments, code, words):
@@ -181,7 +182,7 @@ def test_mistakes_are_told_in_a_line(tokviz, arguments, code, words):
 def test_a_damaged_run_is_told_in_a_line(tokviz, tiny):
     (tiny / "history.npz").write_bytes(b"no archive")
     result = tokviz("replay", tiny, "--print")
-    assert result.code == 1
+    assert result.code == 2
     assert f"tokviz: {tiny}/history.npz: is damaged" in result.err
 
 

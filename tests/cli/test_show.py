@@ -33,7 +33,7 @@ def test_a_form_may_be_asked_for_and_written_to_a_file(tokviz, tmp_path):
 def test_a_page_shows_one_text(tokviz, tmp_path):
     (tmp_path / "a").write_text("a")
     shown = tokviz("show", "--svg", tmp_path / "a", tmp_path / "a")
-    assert shown.code == 1
+    assert shown.code == 2
     assert "holds only one figure" in shown.err
 
 
@@ -43,13 +43,13 @@ def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
         assert (shown.code, (tmp_path / name).read_bytes()[: len(begins)]) == (0, begins)
     refused = tokviz("show", "-o", tmp_path / "e.pdf", "--text", "hello")
     assert "unknown extension .pdf: use .html, .svg, .png, .md, .txt, .ansi" in refused.err
-    assert (refused.code, (tmp_path / "e.pdf").exists()) == (1, False)
+    assert (refused.code, (tmp_path / "e.pdf").exists()) == (2, False)
 
 
 def test_no_json_is_left_out_for_a_file(tokviz, tmp_path):
     for command in (["compare", "-t", "gpt2", "-t", "gpt4o", "--text", "hi"], ["chat"]):
         shown = tokviz(*command, "--json", "-o", tmp_path / "x", stdin=b"[]")
-        assert (shown.code, shown.out) == (1, b"")
+        assert (shown.code, shown.out) == (2, b"")
         assert "leave out -o" in shown.err
     assert not (tmp_path / "x").exists()
 

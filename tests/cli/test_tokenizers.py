@@ -87,8 +87,8 @@ def test_a_name_that_is_wrong_by_a_letter_is_answered_with_those_of_trainings(ar
 
 
 def test_whoever_looks_on_hears_that_the_hub_is_asked(monkeypatch, capsys):
-    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 1
+    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 2
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 1
+    assert main(["tokenizers", "--check", "hf:a/b/c"]) == 2
     assert "loading a/b/c from the Hugging Face Hub…" in capsys.readouterr().err

@@ -140,7 +140,7 @@ def test_a_run_is_replaced_only_by_force_and_another_folder_never(tokviz, corpus
     run = tmp_path / "run"
     assert tokviz("train", corpus, "-o", run, "--vocab-size", 260).code == 0
     again = tokviz("train", corpus, "-o", run, "--vocab-size", 262)
-    assert (again.code, package.load(run).n_vocab) == (1, 260)
+    assert (again.code, package.load(run).n_vocab) == (2, 260)
     assert again.err.endswith("choose another folder, or add --force to replace it\n")
     assert tokviz("train", corpus, "-o", run, "--vocab-size", 262, "--force").code == 0
     assert package.load(run).n_vocab == 262
@@ -148,7 +148,7 @@ def test_a_run_is_replaced_only_by_force_and_another_folder_never(tokviz, corpus
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
     result = tokviz("train", corpus, "-o", mine, "--vocab-size", 260, "--force")
-    assert result.code == 1
+    assert result.code == 2
     assert f"{mine}: is a folder with other content" in result.err
     assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
 
@@ -201,7 +201,7 @@ def test_the_files_that_paid_are_named_and_one_may_be_left_out(tokviz, tmp_path)
     assert "It comes from dist/app.min.js (10, 62%), a.py (6, 38%).\n" in frames
     assert b"app.min.js" not in tokviz(*train, "--exclude", "*.min.js").out
     refused = tokviz(*train, "--exclude", "*.py", "--exclude", "dist/*")
-    assert (refused.code, "is excluded" in refused.err) == (1, True)
+    assert (refused.code, "is excluded" in refused.err) == (2, True)
 
 
 def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_path):
@@ -282,7 +282,7 @@ def test_what_cannot_be_done_is_one_line_and_saves_nothing(
 ):
     run = tmp_path / "run"
     result = tokviz("train", corpus, "-o", run, *options)
-    assert (result.code, result.out) == (1, b"")
+    assert (result.code, result.out) == (2, b"")
     assert message in result.err
     assert len(result.err.splitlines()) == 1
     assert not run.exists()
@@ -290,7 +290,7 @@ def test_what_cannot_be_done_is_one_line_and_saves_nothing(
 
 def test_an_empty_corpus_is_an_error(tokviz, tmp_path):
     result = tokviz("train", "-", "-o", tmp_path / "run", "--vocab-size", 300)
-    assert result.code == 1
+    assert result.code == 2
     assert "the corpus holds no text" in result.err
 
 
@@ -309,7 +309,7 @@ def test_a_table_without_text_is_named_before_anything_is_read(tokviz, tmp_path)
     parquet.write_table(pyarrow.table({"text": [1, 2]}), tmp_path / "z.parquet")
     (tmp_path / "a.txt").write_text("a a a")
     result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 300, "--json")
-    assert (result.code, result.out) == (1, b"")
+    assert (result.code, result.out) == (2, b"")
     assert result.err == "tokviz: z.parquet: its column 'text' is not text\n"
     assert not (tmp_path / "run").exists()
 

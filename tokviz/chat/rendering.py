@@ -345,7 +345,7 @@ def _transformers_mask(
         n_bytes = bytetext.n_bytes(part)
         lasts.append(at + np.array([n_bytes] if encoder is None else encoder.ends(part), np.int64))
         at += n_bytes
-    starts, ends = tokenizer.char_offsets(text, np.concatenate(lasts))
+    starts, ends = tokenizer.char_offsets(text, columns.ids, np.concatenate(lasts))
     first, last = np.array([*generation, (0, 0)], np.int64)[:-1].T
     # transformers moves to the next range once a token starts at or after the end of the last one.
     number = np.searchsorted(np.maximum.accumulate(last), starts, "right")

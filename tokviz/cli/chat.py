@@ -25,7 +25,8 @@ ids in .bin, in rows of --max-tokens. The template is not used. --json, one obje
    "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 1, like --row; "messages" has the message
   of each token.
---lint checks every row and prints its findings; the exit code is 1 if there are any.
+--lint checks every row and prints its findings; the exit code is 1 if there are errors among them,
+  or findings of the severity given by --fail-on.
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
@@ -36,6 +37,13 @@ ids in .bin, in rows of --max-tokens. The template is not used. --json, one obje
 --matrix renders each row with every combination of the template's boolean variables and shows the
   findings that only some have. With --json, one object per row:
   {"file", "row", "place", "matrix": [{"variables", "n_tokens", "n_learned", "problems"}]}
+--trainers compares the mask with those that trainers make; see `tokviz help chat`.
+  With --json, one object per row and trainer:
+  {"file", "row", "place", "trainer", "n_learned", "mask"}
+  or {"file", "row", "place", "trainer", "error"}
+--injection puts all control tokens, spelled out, in each field of a conversation; the exit code is
+  1 if some become control tokens. With --json, one object per field and policy (--specials):
+  {"field", "specials", "injected", "n_tried", "error", "in_force"}
 $rules
 """
 
@@ -72,29 +80,31 @@ from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.stability import instabilities
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
+from tokviz.chat.trainers import Example
 from tokviz.cli import (
     chat_export,
     chat_stability,
     chat_tokens,
+    chat_trainers,
     chat_variables,
     options,
     workers,
 )
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, report
+from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.share.figure import mask_figure
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
+from tokviz.tokenizer.report import SEVERITIES, Severity
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.conversation import Conversation
     from tokviz.chat.dataset import Dataset
 
-_FINDINGS = 1
 ROWS_PER_TASK = 1000
 """Number of rows that a worker processes at a time."""
 
@@ -124,8 +134,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
     reports = parser.add_mutually_exclusive_group()
-    options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are findings")
+    options.add_flag(reports, "--lint", "check the rows; the exit code is 1 if there are errors")
     chat_stability.add_arguments(reports)
+    chat_trainers.add_arguments(reports)
+    parser.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        help="the lowest severity of findings for which --lint exits with 1 (default: error)",
+    )
     parser.add_argument(
         "--ignore",
         action="append",
@@ -142,8 +158,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
-    if arguments.ignore and not arguments.lint:
-        raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
+    for option in ("ignore", "fail_on") if not arguments.lint else ():
+        if getattr(arguments, option):
+            name = f"--{option.replace('_', '-')}"
+            raise TokvizError(f"{name} needs --lint: add it, or leave out {name}")
     if _opens_app(arguments, names):
         if arguments.split_pattern is not None:
             raise TokvizError(
@@ -156,12 +174,18 @@ def run(arguments: argparse.Namespace) -> int:
     form = options.requested_form(arguments)
     if form and arguments.lint:
         raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
+    if form and (arguments.stability or arguments.matrix or arguments.trainers):
+        raise TokvizError("a report prints lines: leave out the other form and -o")
+    if arguments.injection and (arguments.files or form):
+        raise TokvizError("--injection makes its own conversations: leave out FILE, the form, -o")
     figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
     template = load_template(arguments.template, tokenizer)
     arguments.template_variables = chat_variables.variables_of(arguments, template)
     if arguments.export is not None:
         return chat_export.run(arguments, names, tokenizer, template)
+    if arguments.injection:
+        return chat_trainers.run_injection(arguments, tokenizer, template)
     formatter = _RowFormatter(arguments, tokenizer, template, figures)
     arguments.colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     with workers.submitter(arguments) as submit:
@@ -169,14 +193,15 @@ def run(arguments: argparse.Namespace) -> int:
         failed = for_each_input(names, printer.print_file)
     if figures is not None:
         figures.end(has_failed=bool(failed or printer.n_errors))
-    return failed or (_FINDINGS if printer.n_findings or printer.n_errors else 0)
+    if failed or (printer.n_errors and not arguments.lint):
+        return ERROR
+    return FINDINGS if printer.n_failing else 0
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
-    prints = (
-        prints or arguments.stability or arguments.matrix or arguments.dtype or arguments.export
-    )
+    prints = prints or arguments.stability or arguments.matrix or arguments.trainers
+    prints = prints or arguments.dtype or arguments.export
     prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
@@ -198,14 +223,14 @@ class _RowOutput(NamedTuple):
         lines: Lines for standard output.
         error: An error message for standard error; may be empty.
         has_failed: Whether the row cannot be read or rendered.
-        n_findings: Number of findings.
+        severities: The severity of each finding.
         causes: Of each line that is a finding, its cause; see `Finding`.
     """
 
     lines: list[str]
     error: str = ""
     has_failed: bool = False
-    n_findings: int = 0
+    severities: Sequence[Severity] = ()
     causes: Sequence[str] = ()
 
 
@@ -218,6 +243,7 @@ class _FilePrinter:
         formatter: Formats rows in this process.
         submit: Submits rows to workers.
         n_findings: Number of findings so far.
+        n_failing: Number of those for which the command fails.
         n_errors: Number of rows so far that cannot be read or rendered.
     """
 
@@ -225,16 +251,20 @@ class _FilePrinter:
     formatter: _RowFormatter
     submit: workers.Submit[list[_RowOutput]]
     n_findings: int = 0
+    n_failing: int = 0
     n_errors: int = 0
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
         dataset = _open(name, self.arguments.dtype, self.arguments.max_tokens)
+        if not dataset.has_row(0):
+            raise TokvizError("there are no rows in it, so there is nothing to show or check")
         first = 0 if self.arguments.row is None else self.arguments.row - 1
         if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
+        failing = SEVERITIES[: SEVERITIES.index(self.arguments.fail_on or "error") + 1]
         only_lints = self.arguments.lint and not self.arguments.mask
         for note in dataset.notes if only_lints else ():
             report(f"{display_name(name)}: {note}")
@@ -253,8 +283,9 @@ class _FilePrinter:
                 if lines:
                     status.clear()
                     print(*lines, sep="\n")
-                n_wrong += output.n_findings > 0
-                self.n_findings += output.n_findings
+                n_wrong += bool(output.severities)
+                self.n_findings += len(output.severities)
+                self.n_failing += sum(severity in failing for severity in output.severities)
                 self.n_errors += output.has_failed
         if only_lints and not self.arguments.json:
             for number, last in filter(itemgetter(0), repeats.values()):
@@ -335,19 +366,20 @@ class _RowFormatter(NamedTuple):
         )
         for checked in linter.reports(dataset, first):
             findings = self._wanted(checked.findings)
+            severities = [finding.severity for finding in findings]
             if self.arguments.json:
                 records = [asdict(finding) for finding in findings]
                 for record in records:
                     del record["cause"]
                 lines = [_record(name, dataset, checked.row, record) for record in records]
-                yield _RowOutput(lines, n_findings=len(findings))
+                yield _RowOutput(lines, severities=severities)
                 continue
             lines = []
             for finding in findings:
                 shown = safe(_located(name, dataset, checked.row, finding.message))
                 lines.append(f"{shown} [{finding.severity}: {finding.code}]")
             causes = [finding.cause for finding in findings]
-            yield _RowOutput(lines, n_findings=len(findings), causes=causes)
+            yield _RowOutput(lines, severities=severities, causes=causes)
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
@@ -371,7 +403,7 @@ class _RowFormatter(NamedTuple):
                     for line in lines
                 ]
             n_findings = sum(len(record.get("problems", [0])) for record in records)
-            yield _RowOutput(lines, n_findings=n_findings)
+            yield _RowOutput(lines, severities=["error"] * n_findings)
 
     def _report(
         self, conversation: Conversation
@@ -401,7 +433,8 @@ class _RowFormatter(NamedTuple):
                         self.arguments.max_tokens,
                         **self._options(),
                     )
-                    lines = self._lines(name, dataset, row, rendering)
+                    lines_of = self._compared if self.arguments.trainers else self._lines
+                    lines = lines_of(name, dataset, row, rendering)
                     findings = lint(conversation, rendering) if self.arguments.lint else []
                 else:
                     lines, findings = chat_tokens.show_row(
@@ -418,7 +451,8 @@ class _RowFormatter(NamedTuple):
                 findings, has_failed = [error_finding(code, error)], True
             shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
-            yield _RowOutput(lines, error_text, has_failed, len(shown))
+            severities = [finding.severity for finding in shown]
+            yield _RowOutput(lines, error_text, has_failed, severities)
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         if self.figures is not None:
@@ -428,6 +462,16 @@ class _RowFormatter(NamedTuple):
         if self.arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
         lines = mask_lines(rendering, safe, colour=self.arguments.colored)
+        return [safe(_headline(dataset, row, rendering)), *lines]
+
+    def _compared(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
+        conversation = dataset.row(row).with_variables(self.arguments.template_variables)
+        whole = render(self.tokenizer, conversation, self.template, specials=rendering.specials)
+        example = Example(conversation, self.template, whole)
+        if self.arguments.json:
+            records = chat_trainers.trainer_records(example, rendering.n_kept)
+            return [_record(name, dataset, row, record) for record in records]
+        lines = chat_trainers.trainer_lines(example, rendering)
         return [safe(_headline(dataset, row, rendering)), *lines]
 
 

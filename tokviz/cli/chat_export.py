@@ -14,7 +14,7 @@ from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import ChatTemplate
 from tokviz.cli import chat_variables, options, workers
 from tokviz.cli.inputs import STDIN, display_name, read_blocks, read_whole
-from tokviz.cli.output import report
+from tokviz.cli.output import ERROR, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import OutputFileError, TokvizError
 from tokviz.storage.files import is_pipe
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _ENDINGS = ".jsonl, .parquet, .npz or .bin"
 _ROWS_PER_TASK = 1000
-_FAILED = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +56,7 @@ def run(
     path: str = arguments.export
     if os.path.splitext(path)[1].lower() not in EXPORT_FORMATS:
         raise OutputFileError(path, f"its extension selects the format: use {_ENDINGS}")
-    keys = ("mask", "json", "lint", "row", "form", "output", "stability", "matrix")
+    keys = ("mask", "json", "lint", "row", "form", "output", "stability", "matrix", "trainers")
     if any(getattr(arguments, key) for key in keys) or len(names) != 1:
         raise TokvizError("--export writes all rows of one file: leave out other forms and files")
     options.refuse_input(arguments, path)
@@ -93,7 +92,7 @@ def run(
         f"{pluralize(len(about['failed']), 'row')} failed and missing",
     ]
     print(f"{path}: {', '.join(facts[:3] + [it for it in facts[3:] if not it.startswith('0 ')])}")
-    return _FAILED if about["failed"] else 0
+    return ERROR if about["failed"] else 0
 
 
 def _encode(arguments: argparse.Namespace, name: str, first: int) -> Rows:

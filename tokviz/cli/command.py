@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from tokviz.cli.opening import may_be_command
-from tokviz.cli.output import USAGE_ERROR, report
+from tokviz.cli.output import ERROR, report
 from tokviz.errors import TokvizError
 
 COMMANDS = {
@@ -101,7 +101,7 @@ class Parser(argparse.ArgumentParser):
         message = message.replace("ignored explicit argument", "takes no value, but got")
         message = message.replace(_HIDDEN, "")
         report(f"{TokvizError(message)} (see {self.prog} --help)")
-        raise SystemExit(USAGE_ERROR)
+        raise SystemExit(ERROR)
 
 
 _HIDDEN = "\0"

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tokviz.cli.output import USAGE_ERROR, report
+from tokviz.cli.output import ERROR, FINDINGS, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import read_file, write_file
 from tokviz.storage.toml_file import line_of, read_toml
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(values) > n_allowed or (subcommand == "set" and not values):
         takes = ("no argument", "at most one FILE", "KEY and VALUE, or KEY alone")[n_allowed]
         report(f"`tokviz config {subcommand}` takes {takes} (see tokviz config --help)")
-        return USAGE_ERROR
+        return ERROR
     path = config_path()
     settings, complaint = load_settings(path)
     checked = Path(values[0]) if subcommand == "check" and values else path
@@ -100,7 +100,7 @@ def _check(path: Path) -> int:
         print(safe(str(error)))
     if not errors:
         print(f"{safe(str(path))}: {'no errors' if path.exists() else 'there is no such file'}")
-    return 1 if errors else 0
+    return FINDINGS if errors else 0
 
 
 def _show(path: Path, settings: Settings) -> None:

@@ -6,7 +6,7 @@ hf:org/name. OUT is a file; with `--format gpt2` it is a folder for vocab.json a
 Before anything is written, standard error lists what the format cannot hold. A format that would
 change the ids of ordinary text is refused.
 
-exit code: 0 if OUT was written, 1 if not, 2 for a usage error.
+exit code: 0 if OUT was written, 2 if not.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ Each object of an input is a separate text.
    "spans": [{"first", "bytes": [start, end], "text", "sampled", "encoded", "cause", "why"}]}
   "first" is the index of the first sampled token, from 0; "sampled" and "encoded" are ids; "text"
   may contain U+FFFD. All spans are listed.
+
+exit code: 0 if no token drifts, 1 if one does, 2 after an error.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import TYPE_CHECKING
 from tokviz.cli import options
 from tokviz.cli.decode import id_sources, read_id_texts
 from tokviz.cli.inputs import InputSource, display_name, file_name, for_each_input
-from tokviz.cli.output import print_json
+from tokviz.cli.output import FINDINGS, print_json
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -53,13 +55,16 @@ def run(arguments: argparse.Namespace) -> int:
     default = options.tokenizer_name(arguments)
     override = arguments.tokenizer is not None
     seen: set[Tokenizer] = set()
+    n_drifting = 0
 
     def compare_input(source: InputSource) -> None:
+        nonlocal n_drifting
         for tokenizer, ids in read_id_texts(source, default, override=override):
             if tokenizer not in seen:
                 options.warn_guessed_pattern(tokenizer)
                 seen.add(tokenizer)
             drift = Drift(tokenizer, ids, options.SPECIALS[arguments.specials])
+            n_drifting += drift.n_drifting
             if arguments.json:
                 print_json(_record(source, drift))
                 continue
@@ -68,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             for line in _lines(drift, arguments.most):
                 print(line)
 
-    return for_each_input(sources, compare_input)
+    return for_each_input(sources, compare_input) or (FINDINGS if n_drifting else 0)
 
 
 def _lines(drift: Drift, most: int) -> Iterator[str]:

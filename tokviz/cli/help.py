@@ -12,7 +12,7 @@ import re
 import sys
 
 from tokviz.cli.options import add_flag
-from tokviz.cli.output import report
+from tokviz.cli.output import ERROR, report
 from tokviz.errors import TokvizError
 from tokviz.guide import LINK, PAGES, chapters, page, page_path, resolve_link, sections, title
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{section.page:<16} {section.title}")
     if not matches:
         report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages")
-    return 0 if matches else 1
+    return 0 if matches else ERROR
 
 
 def _print(name: str) -> None:

@@ -11,7 +11,7 @@ from io import BytesIO
 from threading import Timer
 from typing import BinaryIO, NamedTuple, TypeVar
 
-from tokviz.cli.output import report
+from tokviz.cli.output import ERROR, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, is_pipe
 from tokviz.training.corpus.storage import open_stored
@@ -47,7 +47,7 @@ def for_each_input(sources: Iterable[_Source], process: Callable[[_Source], None
     """Process each input. If one fails, report the error and continue with the next.
 
     Returns:
-        The exit code: 0, or 1 if any input failed.
+        The exit code: 0, or `ERROR` if any input failed.
     """
     exit_code = 0
     for source in sources:
@@ -57,7 +57,7 @@ def for_each_input(sources: Iterable[_Source], process: Callable[[_Source], None
             sys.stdout.flush()
             named = isinstance(error, InputFileError)
             report(error if named else f"{display_name(source)}: {error}")
-            exit_code = 1
+            exit_code = ERROR
     return exit_code
 
 

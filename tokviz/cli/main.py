@@ -1,7 +1,6 @@
 """Entry point of `tokviz`: runs a command and returns its exit code.
 
-Exit codes: 0 success, 1 an input or an output failed, 2 usage error, 130 interrupted, 141 the
-reader of the output closed its pipe.
+`tokviz.cli.output` defines the exit codes.
 """
 
 from __future__ import annotations
@@ -16,13 +15,9 @@ from io import TextIOWrapper
 from typing import TextIO
 
 from tokviz.cli.opening import is_file_only, open_app
-from tokviz.cli.output import USAGE_ERROR, report
+from tokviz.cli.output import ERROR, INTERRUPTED, PIPE_CLOSED, report
 from tokviz.errors import TokvizError, UnknownTokenizerError, missing_package
 from tokviz.formats.budget import before_large
-
-_FAILED = 1
-_INTERRUPTED = 130
-_PIPE_CLOSED = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,26 +34,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         _abandon_stdout()
-        return _PIPE_CLOSED
+        return PIPE_CLOSED
     except UnknownTokenizerError as error:
         # Only this error needs the list of trainings.
         from tokviz.training.run_library import list_runs, with_runs
 
         report(with_runs(error, list_runs()))
-        return USAGE_ERROR
+        return ERROR
     except TokvizError as error:
         report(error)
-        return _FAILED
+        return ERROR
     except ModuleNotFoundError as error:
         report(missing_package(str(error.name)))
-        return _FAILED
+        return ERROR
     except OSError as error:
         _abandon_stdout()
         report(f"cannot write the output: {error.strerror or error}")
-        return _FAILED
+        return ERROR
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -68,7 +63,7 @@ def _run(arguments: Sequence[str]) -> int:
         with _deferred_warnings(), before_large(report):
             return open_app(*arguments) if is_file_only(arguments) else _run_command(arguments)
     except SystemExit as stop:  # argparse, after --help and mistakes
-        return stop.code if isinstance(stop.code, int) else _FAILED
+        return stop.code if isinstance(stop.code, int) else ERROR
 
 
 def _run_command(arguments: Sequence[str]) -> int:

@@ -14,8 +14,14 @@ from tokviz.text.glyphs import n_cells, safe
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
 
-USAGE_ERROR = 2
-"""Exit code for a usage error."""
+FINDINGS = 1
+"""Exit code if a check finds a problem, or a comparison a difference."""
+ERROR = 2
+"""Exit code for a usage error, or if an input, a job or an output failed."""
+INTERRUPTED = 130
+"""Exit code after Ctrl+C."""
+PIPE_CLOSED = 141
+"""Exit code if the reader of the output has closed its pipe."""
 
 
 def report(message: object) -> None:

@@ -23,7 +23,7 @@ and after it. Without --at and --steps: all merges of a tiny corpus, otherwise t
   several files adds "files": [name, occurrences replaced in it]; null stands for all small files.
 
 --diff OTHER: a run folder, a name, a tokenizer file, or a list of merges in the format of CS336,
-GPT-2 or tiktoken. With --json, one object:
+GPT-2 or tiktoken. The exit code is 1 if a merge differs. With --json, one object:
   {"a", "b", "n_merges", "n_equal", "settings", "first_difference", "n_shared", "only_in_a",
    "only_in_b"}; --text adds "text"; two others add "more": the first one compared with them.
 """  # noqa: D405
@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive, whole
-from tokviz.cli.output import FigureOutput, print_json
+from tokviz.cli.output import FINDINGS, FigureOutput, print_json
 from tokviz.cli.replay_frames import start_lines, step_lines
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
@@ -112,8 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not (arguments.print or arguments.json or arguments.steps or form or animate is not None):
         return _open_app(source, arguments.at, text, others)
     if others:
-        _print_diff(source, others, text, as_json=arguments.json)
-        return 0
+        return _print_diff(source, others, text, as_json=arguments.json)
     from tokviz.compare.merge_sources import open_merges  # imports NumPy
 
     replay = open_merges(source)
@@ -209,7 +208,7 @@ def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | No
             print_json(record)
 
 
-def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_json: bool) -> None:
+def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_json: bool) -> int:
     from tokviz.cli.replay_diff import diff_lines, diff_record  # both import NumPy
     from tokviz.compare.trainings import diff_merges
 
@@ -219,3 +218,4 @@ def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_js
         print_json(diff_record(diff, effect))
     else:
         print("\n".join(diff_lines(diff, effect)))
+    return 0 if diff.first_number is None else FINDINGS

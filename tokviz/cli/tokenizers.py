@@ -10,17 +10,18 @@ in the app come first, each with its split pattern, tie-breaking rule, corpus an
   {"name", "folder", "n_vocab", "facts", "trained"}
 
 --check loads a tokenizer and prints its errors, warnings and notes, and the checks that passed. The
-exit code is 1 if the tokenizer cannot be used. With --json:
+exit code is 1 if the tokenizer has errors, 2 if there is no such file. With --json:
   {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import asdict
 
 from tokviz.cli import options
-from tokviz.cli.output import print_json
+from tokviz.cli.output import ERROR, FINDINGS, print_json
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.formats.validate import validate
@@ -74,4 +75,7 @@ def _check(source: str, split_pattern: str | None, *, as_json: bool) -> int:
         findings = [(finding.severity, str(finding)) for finding in report.findings]
         for label, sentence in [*findings, *(("ok", check) for check in report.checks)]:
             print(f"{label:<8} {safe(sentence)}")
-    return 1 if report.worst == "error" else 0
+    is_unread = any(finding.code == "unreadable" for finding in report.findings)
+    if is_unread and not os.path.exists(os.path.expanduser(source)):
+        return ERROR
+    return FINDINGS if report.worst == "error" else 0

@@ -41,7 +41,7 @@ from typing import get_args
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.options import add_flag, add_number, positive
-from tokviz.cli.output import print_json, report
+from tokviz.cli.output import INTERRUPTED, print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.errors import InputFileError, OutputFileError, TokvizError
 from tokviz.formats.run import is_run
@@ -58,7 +58,6 @@ from tokviz.training.progress import TrainProgress
 from tokviz.training.settings import SpecialIds
 from tokviz.training.ties import TIE_BREAKS
 
-_INTERRUPTED = 130
 _MAX_LABEL_BYTES = 48
 _INSPECTED_BYTES = 4_000_000
 """Number of bytes inspected before the training; the summary covers all."""
@@ -197,7 +196,7 @@ def run(arguments: argparse.Namespace) -> int:
             training = _train(request, on_report, interrupted)
         if training is None:
             report("interrupted before the first merge: nothing was saved")
-            return _INTERRUPTED
+            return INTERRUPTED
         line.clear()
         summary = training.summary()
         if not arguments.json:
@@ -217,7 +216,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
         else:
             print("".join(f"{line}\n" for line in comparison_lines(summary)), end="")
-        return _INTERRUPTED if interrupted.is_set() else 0
+        return INTERRUPTED if interrupted.is_set() else 0
     finally:
         line.clear()
         gc.freeze()

@@ -136,7 +136,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return encoding.ids, self._borders(text, encoding)
 
     def char_offsets(
-        self, text: str, lasts: npt.NDArray[np.int64]
+        self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the library's offsets of each token."""
         import numpy as np  # encoding does not need it

@@ -21,6 +21,7 @@ PAGES = (
     "python",
     "tutorial-split",
     "tutorial-mask",
+    "tutorial-template",
     "tutorial-train",
     "tutorial-courses",
     "tokens",

@@ -358,7 +358,7 @@ class Tokenizer:
         )
 
     def char_offsets(
-        self, text: str, lasts: npt.NDArray[np.int64]
+        self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the start and end of each token in characters, as Hugging Face's library does.
 
@@ -366,13 +366,18 @@ class Tokenizer:
 
         Args:
             text: Byte text.
-            lasts: The end of each token in bytes, shape (n,).
+            ids: Its token ids.
+            lasts: The end of each token in bytes, shape (n,); None to find them.
 
         Returns:
             Shape (n,) each.
         """
         import numpy as np  # `encode` does not need it
 
+        if lasts is None and self.changes(text):
+            lasts = self.tokenize_byte_text(text).byte_spans[:, 1]
+        elif lasts is None:
+            lasts = np.cumsum(self.token_sizes[np.asarray(ids, np.int64)])
         firsts = np.append(0, lasts[:-1])[: len(lasts)]
         if self.post_processor.trims_offsets:
             data = np.frombuffer(bytetext.to_bytes(text), np.uint8)

@@ -134,7 +134,7 @@ async def test_the_server_ends_its_sessions():
         await drawn(page, b"ready")
         command = [sys.executable, "-m", "tokviz", "web", "--port", str(running.port)]
         taken = await asyncio.to_thread(subprocess.run, command, capture_output=True, cwd=ROOT)
-        assert taken.returncode == 1
+        assert taken.returncode == 2
         assert b"cannot listen on 127.0.0.1" in taken.stderr
         apps, end = below(os.getpid()) - others, asyncio.create_task(page.receive(timeout=15))
         await inside.aclose()
@@ -184,7 +184,7 @@ def test_what_may_be_asked_of_the_command():
     for wrong in (["--host", "0.0.0.0"], ["--host", "::"], ["--host", "name"], ["--port", "70000"]):
         assert main(["web", *wrong]) == 2
     for wrong_folder in ("/nowhere", "/"):
-        assert main(["web", "--port", "0", "--folder", wrong_folder]) == 1
+        assert main(["web", "--port", "0", "--folder", wrong_folder]) == 2
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):
@@ -196,5 +196,5 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
         text=True,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == f"tokviz: tokviz web {missing_package('aiohttp')}\n"

@@ -7,6 +7,7 @@ import fcntl
 import sys
 import termios
 
+from tokviz.cli.output import ERROR
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.tui.run import run
@@ -30,7 +31,7 @@ def main() -> int:
         )
     except TokvizError as error:
         print(safe(str(error)))
-        return 1
+        return ERROR
 
 
 if __name__ == "__main__":
