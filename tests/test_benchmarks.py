@@ -32,7 +32,7 @@ SMALLEST_RUNS = {
         *("--vocabularies", "--seconds", "0.5", "--long-text", "20K"),
     ],
     "eta": ["--size", "30K", "--vocabs", "300", "--runs", "1"],
-    "chat": ["--size", "50K", "--runs", "1"],
+    "chat": ["--size", "50K", "--runs", "1", "--rows", "10"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1"],
     "cluster": [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from array import array
 from collections.abc import Hashable, Iterable
-from itertools import accumulate
 from threading import Lock
 
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
@@ -32,8 +31,6 @@ class CachingEncoder:
         self._changing = Lock()
         self._ids: dict[str, array[int]] = {}
         self._ends: dict[str, array[int]] = {}
-        self._lengths: dict[int, int] = {}
-        """Token id → its length in bytes."""
         self._n_chars = 0
         self._parts: dict[Hashable, tuple[str, list[str]]] = {}
         """The last long text at each place, and its parts."""
@@ -102,9 +99,11 @@ class CachingEncoder:
                 return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        ids, _ = self._encode(tokenizer, text)
+        ids, borders = self._encode(tokenizer, text)
         with self._changing:
             self._keep(text, ids)
+            if borders is not None:
+                self._ends[text] = borders[1:]
         return ids
 
     def _encode(self, tokenizer: Tokenizer, text: str) -> tuple[array[int], array[int] | None]:
@@ -151,16 +150,16 @@ class CachingEncoder:
             tokenizer = self._tokenizer()
             assert tokenizer is not None
             borders: array[int] | None = None
-            if tokenizer.remote or tokenizer.nfc:
+            if tokenizer.remote or tokenizer.changes(text):
                 ids, borders = self._encode(tokenizer, text)
             else:
                 kept = self._ids.get(text)
                 ids = self.encode(text) if kept is None else kept
             if borders is None:
-                known = self._lengths
-                for token_id in {*ids}.difference(known):
-                    known[token_id] = len(tokenizer.token_bytes(token_id))
-                found = array("I", accumulate(map(known.__getitem__, ids)))
+                import numpy as np  # slow to import, and a short conversation does not need it
+
+                ends = np.cumsum(tokenizer.token_sizes[np.frombuffer(ids, np.uint32)])
+                found = array("I", ends.astype(np.uint32).tobytes())
             else:
                 found = borders[1:]
             with self._changing:

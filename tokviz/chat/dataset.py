@@ -48,6 +48,11 @@ _OTHER_NAMES = {"conversation": "conversations"}
 _BESIDE = frozenset({*CONVERSATION_EXTRA_FIELDS, "input", *SOURCE_KEYS}.difference(MEDIA_KEYS))
 """Columns of a table to keep in any shape; excludes images, video and audio."""
 
+TOKEN_MASKS = ("assistant_masks", "completion_mask", "loss_mask")
+"""Columns of tokenized rows that are 1 where a token is in the loss."""
+
+_TOKEN_COLUMNS = ("input_ids", "attention_mask", "labels", "position_ids", *TOKEN_MASKS)
+
 _LOOKED_AT = 1 << 20
 """Bytes to search for rows at a time."""
 
@@ -67,12 +72,14 @@ class Dataset(ABC):
         n_rows: Rows known so far.
         complete: Whether all rows are known; always true for a file that is read as a whole.
         is_single: Whether the file is one JSON value, which is a conversation.
+        notes: Guesses about the file, in sentences.
     """
 
     path = ""
     n_rows = 0
     complete = True
     is_single = False
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Dataset:
@@ -288,7 +295,7 @@ class JsonValues(Dataset):
 
 
 class ParquetRows(Dataset):
-    """Rows of a parquet file, read by row groups."""
+    """Rows of a parquet or Arrow file, read by row groups."""
 
     def __init__(self, path: str) -> None:
         """Open the file.
@@ -301,7 +308,10 @@ class ParquetRows(Dataset):
         wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
         self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
         given = {_OTHER_NAMES.get(name, name) for name in self._columns}
-        if not any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values()):
+        is_known = any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values())
+        if not is_known and "input_ids" in names:
+            self._columns = [name for name in names if name in _TOKEN_COLUMNS]
+        elif not is_known:
             found = ", ".join(map(repr, names[:8]))
             raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
         self._ends = list(accumulate(self._table.sizes))
@@ -376,7 +386,12 @@ def _without_nulls(item: Any) -> Any:
 # -- opening
 
 
-SOURCES: dict[str, Callable[[str], Dataset]] = {".parquet": ParquetRows}
+SOURCES: dict[str, Callable[[str], Dataset]] = {
+    ".parquet": ParquetRows,
+    ".arrow": ParquetRows,
+    ".feather": ParquetRows,
+    ".ipc": ParquetRows,
+}
 """File types other than JSON, by file name extension. To add one, add an entry."""
 
 

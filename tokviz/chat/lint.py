@@ -516,3 +516,14 @@ def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> It
             f"the template {rendering.template} has no {{% generation %}} marks: transformers "
             "returns an all-zero mask; tokviz infers one from the roles"
         )
+
+
+TOKEN_RULES = {
+    "lengths-differ": "a column has another length than input_ids",
+    "ids-outside-vocabulary": "ids that the tokenizer lacks",
+    "labels-differ": "labels that are neither -100 nor the id",
+    "all-masked": "no token in the loss",
+    "labels-everywhere": "labels that train on the prompt too",
+    "truncated-end": "the last token does not end a turn or a document",
+}
+"""The rules for rows that are tokenized already (`tokviz.chat.token_files`), and their titles."""

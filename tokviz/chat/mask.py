@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tokviz.chat.nanochat import SPECIAL_TOKENS
 from tokviz.chat.rendering import Rendering, virtual_specials
@@ -47,25 +47,34 @@ def visualize_tokenization(
 
 
 def mask_lines(rendering: Rendering, safe: Callable[[str], str], *, colour: bool) -> Iterator[str]:
-    """Return the kept tokens with their mask, a line for each line of the text.
+    """Return the kept tokens with their mask; see `marked_lines`."""
+    kept = range(rendering.n_kept)
+    return marked_lines(map(rendering.token_bytes, kept), rendering.mask, safe, colour=colour)
+
+
+def marked_lines(
+    tokens: Iterable[bytes], mask: Iterable[int], safe: Callable[[str], str], *, colour: bool
+) -> Iterator[str]:
+    """Return tokens with their mask, a line for each line of the text.
 
     Learned tokens are in brackets, so that color is never the only sign; `|` separates the others.
 
     Args:
-        rendering: The rendering.
+        tokens: The bytes of the tokens.
+        mask: 1 for each learned token, 0 for each other; further values are ignored.
         safe: Makes text safe for a terminal.
         colour: Whether to add colors: green is learned, red is not.
     """
     line: list[str] = []
-    for index in range(rendering.n_kept):
-        data = rendering.token_bytes(index)
+    was_learned = False
+    for data, learned in zip(tokens, map(bool, mask), strict=False):
         text = safe(bytetext.from_bytes(data))
-        learned = rendering.mask[index] == 1
         shown = f"[{text}]" if learned else text
         if colour:
             shown = f"{_GREEN if learned else _RED}{shown}{_RESET}"
-        if line and not learned and not rendering.mask[index - 1]:
+        if line and not learned and not was_learned:
             line.append("|")
+        was_learned = learned
         line.append(shown)
         if data.endswith(b"\n"):
             yield "".join(line)

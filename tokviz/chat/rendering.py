@@ -341,15 +341,20 @@ def _transformers_mask(
 
     Source: `apply_chat_template` in transformers `tokenization_utils_base.py`.
     """
-    mask = bytearray(len(columns))
-    number = 0
-    for token, (start, end) in enumerate(tokenizer.char_offsets(text, columns.ids)):
-        while number < len(generation) and start >= generation[number][1]:
-            number += 1
-        if number == len(generation):
-            break
-        mask[token] = end > generation[number][0]
-    return mask
+    import numpy as np  # slow to import, and built-in templates do not need it
+
+    at, lasts = 0, [np.zeros(0, np.int64)]
+    for encoder, part in () if tokenizer.remote else columns.texts:
+        n_bytes = bytetext.n_bytes(part)
+        lasts.append(at + np.array([n_bytes] if encoder is None else encoder.ends(part), np.int64))
+        at += n_bytes
+    starts, ends = tokenizer.char_offsets(text, columns.ids, np.concatenate(lasts))
+    first, last = np.array([*generation, (0, 0)], np.int64)[:-1].T
+    # transformers moves to the next range once a token starts at or after the end of the last one.
+    number = np.searchsorted(np.maximum.accumulate(last), starts, "right")
+    is_within = number < len(generation)
+    is_within[is_within] = ends[is_within] > first[number[is_within]]
+    return bytearray(is_within)
 
 
 def leaves_out(mask_source: str) -> str:
@@ -467,6 +472,7 @@ class _Columns:
     Attributes:
         ids: The token ids.
         runs: The origins of the tokens.
+        texts: The texts that are encoded, each with its encoder; None for a special token.
     """
 
     def __init__(self, tokenizer: Tokenizer, special_ids: Mapping[str, int]) -> None:
@@ -474,6 +480,7 @@ class _Columns:
         self._special_ids = special_ids
         self.ids = array("I")
         self.runs: list[TokenRun] = []
+        self.texts: list[tuple[CachingEncoder | None, str]] = []
         self._spans: list[TemplateSpan] = []
         """The span of each run."""
         self._learned_too: list[int] = []
@@ -489,6 +496,8 @@ class _Columns:
             new = (text for run, _, text in parts if not self._encoder(run).knows(text))
             if sum(map(len, new)) > most_new:
                 raise MuchIsNewError
+        self.texts = [(None if run.is_special else self._encoder(run), text)
+                      for run, _, text in parts]  # fmt: skip
         for number, (run, span_texts, text) in enumerate(parts):
             if number % _TOGETHER == 0:
                 raise_if_stopped()

@@ -157,8 +157,8 @@ def _axolotl(example: Example, train_on_eos: str = "turn", by_key: bool = False)
 @lru_cache(maxsize=2)
 def _char_spans(example: Example) -> tuple[list[int], list[int]]:
     rendering = example.rendering
-    spans = [*rendering.tokenizer.char_offsets(rendering.text, rendering.ids)]
-    return [start for start, _ in spans], [end for _, end in spans]
+    starts, ends = rendering.tokenizer.char_offsets(rendering.text, rendering.ids)
+    return starts.tolist(), ends.tolist()
 
 
 @lru_cache(maxsize=256)  # three of the trainers need the same turns

@@ -10,6 +10,13 @@ or a file: tokenizer_config.json, chat_template.jinja; or the name of one of the
 Special tokens of the template that the vocabulary lacks are encoded as text ("missing_specials");
 those of nanochat get made-up ids after its last one ("virtual_specials").
 
+tokenized files: JSON Lines, parquet or Arrow with a column input_ids and perhaps attention_mask,
+labels, position_ids or assistant_masks; .npy; the .npz of --export; .bin with Megatron's .idx; raw
+ids in .bin, in rows of --max-tokens. The template is not used. --json, one object per row:
+  {"file", "row", "place", "tokenizer", "mask_source", "n_tokens", "n_learned", "documents",
+   "notes", "text", "ids", "mask"}; "documents" has the first token of each document, from 0.
+--lint finds $token_rules.
+
 --mask shows the tokens; those in the loss are in [brackets] and, on a terminal, in green. A web
   page or a picture holds one row: select it with --row.
 --json, one object per row:
@@ -76,7 +83,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
-from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
+from tokviz.chat.lint import (
+    NOT_RENDERED,
+    RULES,
+    TOKEN_RULES,
+    UNREADABLE,
+    Finding,
+    error_finding,
+    lint,
+)
 from tokviz.chat.mask import mask_lines
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
@@ -85,7 +100,15 @@ from tokviz.chat.stability import instabilities
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.chat.trainers import Example
-from tokviz.cli import chat_stability, chat_trainers, chat_variables, options, workers
+from tokviz.cli import (
+    chat_export,
+    chat_stability,
+    chat_tokens,
+    chat_trainers,
+    chat_variables,
+    options,
+    workers,
+)
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
@@ -110,6 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules = "rules: " + ", ".join(RULES)
     rules = fill(rules, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     words = {"$shapes": describe_shapes(), "$templates": ", ".join(TEMPLATES), "$rules": rules}
+    words["$token_rules"] = fill(", ".join(TOKEN_RULES), 85, break_on_hyphens=False)
     for word, meaning in words.items():
         parser.epilog = (parser.epilog or "").replace(word, meaning)
     options.add_files(parser, "conversations")
@@ -149,6 +173,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="ignore a rule of --lint; repeat it for several",
     )
+    chat_tokens.add_arguments(parser)
+    chat_export.add_arguments(parser)
     workers.add_arguments(parser, "process files")
     row_help = "process only row N, counted from 1; reports take it several times"
     parser.add_argument(
@@ -180,7 +206,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "the app does not use --split-pattern: add --mask to print the tokens"
             )
         return _open_app(arguments, names[0])
-    unknown = [code for code in arguments.ignore if code not in RULES]
+    unknown = [code for code in arguments.ignore if code not in {*RULES, *TOKEN_RULES}]
     if unknown:
         raise TokvizError(f"--ignore: there is no rule {unknown[0]!r} (see tokviz chat --help)")
     form = options.requested_form(arguments)
@@ -194,6 +220,8 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizer = options.load_tokenizer(arguments)
     template = load_template(arguments.template, tokenizer)
     arguments.template_variables = chat_variables.variables_of(arguments, template)
+    if arguments.export is not None:
+        return chat_export.run(arguments, names, tokenizer, template)
     if arguments.injection:
         return chat_trainers.run_injection(arguments, tokenizer, template)
     formatter = _RowFormatter(arguments, tokenizer, template, figures)
@@ -211,6 +239,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     prints = arguments.mask or arguments.json or arguments.lint or arguments.row
     prints = prints or arguments.stability or arguments.matrix or arguments.trainers
+    prints = prints or arguments.dtype or arguments.export
     prints = prints or options.requested_form(arguments)
     return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
@@ -270,7 +299,7 @@ class _FilePrinter:
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
-        dataset = _open(name)
+        dataset = _open(name, self.arguments.dtype, self.arguments.max_tokens)
         if not dataset.has_row(0):
             raise TokvizError("there are no rows in it, so there is nothing to show or check")
         first = 0 if self.arguments.row is None else self.arguments.row - 1
@@ -280,6 +309,8 @@ class _FilePrinter:
             )
         failing = SEVERITIES[: SEVERITIES.index(self.arguments.fail_on or "error") + 1]
         only_lints = self.arguments.lint and not self.arguments.mask
+        for note in dataset.notes if only_lints else ():
+            report(f"{display_name(name)}: {note}")
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         repeats: dict[str, tuple[int, str]] = {}
         with StatusLine() as status:
@@ -342,7 +373,8 @@ def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) 
     tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
     formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template, tokenizer))
     first, n_rows = span
-    return [*islice(formatter.outputs(name, _cached_dataset(name), first), n_rows)]
+    dataset = _cached_dataset(name, arguments.dtype, arguments.max_tokens)
+    return [*islice(formatter.outputs(name, dataset, first), n_rows)]
 
 
 class _RowFormatter(NamedTuple):
@@ -372,7 +404,7 @@ class _RowFormatter(NamedTuple):
     def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(
+        linter = chat_tokens.reader_of(self.tokenizer, dataset) or DatasetLinter(
             self.tokenizer, self.template, self.arguments.max_tokens, **self._options()
         )
         for checked in linter.reports(dataset, first):
@@ -431,17 +463,27 @@ class _RowFormatter(NamedTuple):
     # -- --mask, --json
 
     def _rendered(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        reader = chat_tokens.reader_of(self.tokenizer, dataset)
         for row in takewhile(dataset.has_row, count(first)):
             conversation, error_text = None, ""
             try:
-                conversation = dataset.row(row)
-                rendering = render(
-                    self.tokenizer,
-                    conversation,
-                    self.template,
-                    self.arguments.max_tokens,
-                    **self._options(),
-                )
+                if reader is None:
+                    conversation = dataset.row(row)
+                    rendering = render(
+                        self.tokenizer,
+                        conversation,
+                        self.template,
+                        self.arguments.max_tokens,
+                        **self._options(),
+                    )
+                    lines_of = self._compared if self.arguments.trainers else self._lines
+                    lines = lines_of(name, dataset, row, rendering)
+                    findings = lint(conversation, rendering) if self.arguments.lint else []
+                else:
+                    lines, findings = chat_tokens.show_row(
+                        self.arguments, reader, name, dataset, row
+                    )
+                has_failed = False
             except ConversationError as error:
                 lines = []
                 if self.arguments.json:
@@ -450,11 +492,6 @@ class _RowFormatter(NamedTuple):
                     error_text = _located(name, dataset, row, str(error))
                 code = UNREADABLE if conversation is None else NOT_RENDERED
                 findings, has_failed = [error_finding(code, error)], True
-            else:
-                lines_of = self._compared if self.arguments.trainers else self._lines
-                lines = lines_of(name, dataset, row, rendering)
-                findings = lint(conversation, rendering) if self.arguments.lint else []
-                has_failed = False
             shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
             severities = [finding.severity for finding in shown]
@@ -492,11 +529,12 @@ def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
     return f"{display_name(name)}: {where}{text}"
 
 
-def _open(name: str) -> Dataset:
+def _open(name: str, dtype: str | None, window: int) -> Dataset:
     from tokviz.chat.dataset import Dataset  # imports NumPy
+    from tokviz.chat.token_files import open_rows
 
     if name != STDIN and not is_pipe(name):
-        return Dataset.open(name)
+        return open_rows(name, dtype, window)
     return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
 
 

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from os import fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
@@ -30,6 +30,10 @@ from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenization, Tokenizer, spans_between
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Json = dict[str, Any]
 
@@ -131,10 +135,14 @@ class HuggingFaceTokenizer(Tokenizer):
         encoding = self._library.encode(text, self._named(parse_specials))
         return encoding.ids, self._borders(text, encoding)
 
-    def char_offsets(self, text: str, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield the library's offsets of each token."""
+    def char_offsets(
+        self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the library's offsets of each token."""
+        import numpy as np  # encoding does not need it
+
         encoding = self._library.encode(text)
-        yield from zip(encoding.starts, encoding.ends, strict=True)
+        return np.array(encoding.starts, np.int64), np.array(encoding.ends, np.int64)
 
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True

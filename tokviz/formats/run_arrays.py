@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from tokviz.errors import InputFileError
 from tokviz.storage.files import StrPath, input_error, refuse_pipe
@@ -130,10 +130,12 @@ def write_npy(path: StrPath, items: Items) -> None:
         file.writelines(to_npy(items))
 
 
-def write_npz(path: StrPath, arrays: Mapping[str, Items]) -> None:
+def write_npz(file: StrPath | IO[bytes], arrays: Mapping[str, Items]) -> None:
     """Write a `.npz` file, not compressed."""
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, items in arrays.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy", _DATE), "w", force_zip64=True) as file:
+            with archive.open(
+                zipfile.ZipInfo(f"{name}.npy", _DATE), "w", force_zip64=True
+            ) as member:
                 for part in to_npy(items):
-                    file.write(part)
+                    member.write(part)

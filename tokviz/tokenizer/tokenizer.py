@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import cached_property
 from importlib import import_module
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -358,31 +357,41 @@ class Tokenizer:
             "I", [0, *tokenization.byte_spans[:, 1].tolist()]
         )
 
-    def char_offsets(self, text: str, ids: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield the start and end of each token in characters, as Hugging Face's library does.
+    def char_offsets(
+        self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the start and end of each token in characters, as Hugging Face's library does.
 
         A token with a part of a character has the offsets of the whole character.
 
         Args:
             text: Byte text.
             ids: Its token ids.
+            lasts: The end of each token in bytes, shape (n,); None to find them.
+
+        Returns:
+            Shape (n,) each.
         """
-        if self.changes(text):
-            ends = self.tokenize_byte_text(text).byte_spans[:, 1].tolist()
-        else:
-            ends = [*accumulate(len(self.token_bytes(token_id)) for token_id in ids)]
-        data, trims = bytetext.to_bytes(text), self.post_processor.trims_offsets
-        sizes = accumulate((bytetext.n_bytes(char) for char in text), initial=0)
-        starts_of_chars = range(len(text) + 1) if text.isascii() else [*sizes]
-        start = 0
-        for end in ends:
-            first, last = start, end
-            if trims:
-                token = data[start:end]
-                first = end - len(token.lstrip(b" "))
-                last = max(first, start + len(token.rstrip(b" ")))
-            yield bisect_right(starts_of_chars, first) - 1, bisect_left(starts_of_chars, last)
-            start = end
+        import numpy as np  # `encode` does not need it
+
+        if lasts is None and self.changes(text):
+            lasts = self.tokenize_byte_text(text).byte_spans[:, 1]
+        elif lasts is None:
+            lasts = np.cumsum(self.token_sizes[np.asarray(ids, np.int64)])
+        firsts = np.append(0, lasts[:-1])[: len(lasts)]
+        if self.post_processor.trims_offsets:
+            data = np.frombuffer(bytetext.to_bytes(text), np.uint8)
+            places, is_space = np.arange(len(data) + 1), np.append(data == ord(" "), False)
+            spaces_end = np.minimum.accumulate(np.where(is_space, len(data), places)[::-1])[::-1]
+            text_ends = np.append(0, np.where(is_space, 0, places + 1)[:-1])
+            firsts = np.minimum(spaces_end[firsts], lasts)
+            lasts = np.maximum(firsts, np.maximum.accumulate(text_ends)[lasts])
+        if not text.isascii():
+            codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+            starts = np.append(0, np.cumsum(bytetext.utf8_sizes(codes)))
+            firsts = np.searchsorted(starts, firsts, "right") - 1
+            lasts = np.searchsorted(starts, lasts, "left")
+        return firsts, lasts
 
     def changes(self, text: str) -> bool:
         """Return whether normalization changes byte text; unknown and False if `remote`."""
@@ -644,6 +653,17 @@ class Tokenizer:
         """Every token id → bytes, including special tokens."""
         ordinary = zip(self.tables.ids(), self.tables.tokens(), strict=True)
         return dict(ordinary) | self._special_bytes
+
+    @cached_property
+    def token_sizes(self) -> npt.NDArray[np.int64]:
+        """The number of bytes of each token by id, 0 where no token has an id. Shape (n,)."""
+        import numpy as np  # `encode` does not need it
+
+        ids, specials = np.asarray(self.tables.ids(), np.int64), self._special_bytes
+        sizes = np.zeros(self.n_vocab, np.int64)
+        sizes[ids] = self.tables.lengths()
+        sizes[[*specials]] = [*map(len, specials.values())]
+        return sizes
 
     @property
     def merges(self) -> list[Merge]:

@@ -1,7 +1,8 @@
 """The job `read_parquet`: read an untrusted table within the limits of this process.
 
-A few bytes of a Parquet file may expand to any number of values, regardless of its metadata. Every
-request contains the `path` of the file:
+A few bytes of a Parquet file may expand to any number of values, regardless of its metadata. An
+Arrow file, with or without a footer, is read like a Parquet file whose row groups are its record
+batches. Every request contains the `path` of the file:
 
 - `{"do": "open"}`: open the file, and answer with `{"names": columns, "texts": columns that contain
   text, "bytes": columns that may contain any bytes, "sizes": rows of each row group}`. Other
@@ -21,12 +22,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
+import pyarrow.ipc
 import pyarrow.parquet
 from pyarrow import types
 
@@ -45,20 +49,57 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     if "table" not in state:
         # The limit excludes the libraries. Their own allocator maps more memory than it uses.
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-        limits.allow_memory((mapped_bytes() >> 20) + DATA_MB)
+        mapped = os.path.getsize(request["path"]) if _is_arrow(request["path"]) else 0
+        limits.allow_memory((mapped_bytes() + mapped >> 20) + DATA_MB)
     try:
         if request["do"] == "open" or "table" not in state:
             path = request["path"]
-            file = open_stored(path) if is_url(path) else path
             state.pop("table", None)
-            state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
+            if _is_arrow(path):
+                state["table"] = _Table(_ArrowFile(path))
+            else:
+                file = open_stored(path) if is_url(path) else path
+                state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
         yield from state["table"].answer(request)
     except _NoPlaceError as error:
         yield {"refused": str(error)}
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
     except (OSError, ValueError, pyarrow.ArrowException) as error:
-        yield {"refused": f"is not a readable Parquet file: {error}"}
+        kind = "Arrow" if _is_arrow(request["path"]) else "Parquet"
+        yield {"refused": f"is not a readable {kind} file: {error}"}
+
+
+def _is_arrow(path: str) -> bool:
+    return path.lower().endswith((".arrow", ".feather", ".ipc")) and not is_url(path)
+
+
+class _ArrowFile:
+    """An Arrow file or stream, mapped into memory, with the used methods of a `ParquetFile`."""
+
+    def __init__(self, path: str) -> None:
+        file = pyarrow.memory_map(path)
+        is_stream = file.read(6) != b"ARROW1"
+        file.seek(0)
+        if is_stream:
+            reader = pyarrow.ipc.open_stream(file)
+            self._batches = list(reader)
+        else:
+            reader = pyarrow.ipc.open_file(file)
+            self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
+        self.schema_arrow = reader.schema
+        groups = [SimpleNamespace(num_rows=len(it), total_byte_size=it.nbytes)
+                  for it in self._batches]  # fmt: skip
+        self.metadata = SimpleNamespace(
+            num_row_groups=len(groups), row_group=lambda number: groups[number]
+        )
+
+    def iter_batches(
+        self, size: int, groups: Iterable[int], columns: list[str], use_threads: bool
+    ) -> Iterator[Any]:
+        for number in groups:
+            batch = self._batches[number].select(columns)
+            yield from (batch.slice(at, size) for at in range(0, len(batch), size))
 
 
 class _Table:
@@ -131,6 +172,8 @@ class _Table:
                 return
 
     def _with_row(self, row: int, values: dict[str, Any]) -> Iterator[Body]:
+        if isinstance(self._file, _ArrowFile):
+            raise _NoPlaceError("rows of an Arrow file cannot be replaced")
         sink, about = _Sink(), self._file.metadata
         groups = range(about.num_row_groups)
         codec = about.row_group(0).column(0).compression if groups and about.num_columns else "NONE"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 # Only some following characters can combine or be reordered with a character: marks, and the
 # vowels and final consonants of Korean syllables.
-_CLUSTER = r"[\s\S](?:[\p{M}\u1160-\u11FF\uD7B0-\uD7FF])*+"
+_CLUSTER = r"([\s\S][\p{M}\u1160-\u11FF\uD7B0-\uD7FF]++)"
 
 
 def is_nfc(text: str) -> bool:
@@ -37,7 +37,9 @@ def origins(text: str, size: Callable[[str], int]) -> list[int]:
     """
     import regex  # texts in NFC do not need it
 
-    clusters: list[str] = regex.findall(_CLUSTER, text)
+    clusters: list[str] = []
+    for number, part in enumerate(regex.split(_CLUSTER, text)):
+        clusters += [part] if number % 2 or is_nfc(part) else part
     composed = [nfc(cluster) for cluster in clusters]
     if "".join(composed) != nfc(text):
         clusters, composed = [text], [nfc(text)]
