@@ -264,19 +264,25 @@ class JinjaTemplate:
 
     def parameters(self) -> list[TemplateVariable]:
         """List the variables that the template reads, besides messages and special tokens."""
-        found: list[TemplateVariable] = []
+        found = [TemplateVariable(**fields) for fields in self._asked("variables")]
+        return [it for it in found if not it.name.endswith("_token")]
+
+    def message_loops(self) -> list[dict[str, Any]]:
+        """List the loops over the messages; see `tokviz.chat.template_loops.message_loops`."""
+        return self._asked("loops")
+
+    def _asked(self, what: str) -> list[dict[str, Any]]:
+        """Return what the child finds in the template's source."""
+        found: list[dict[str, Any]] = []
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
-            return self._with_templates([{"do": "variables", "source": self.source}], memory)
-
-        def read(body: Message) -> None:
-            found.extend(TemplateVariable(**fields) for fields in body["variables"])
+            return self._with_templates([{"do": what, "source": self.source}], memory)
 
         try:
-            self._jobs.call(requests, read)
+            self._jobs.call(requests, lambda body: found.extend(body[what]))
         except TokvizError as error:
             raise _as_template_error(self, error) from None
-        return [it for it in found if not it.name.endswith("_token")]
+        return found
 
     def close(self) -> None:
         """End the child; a pending rendering fails. Safe to call twice."""

@@ -32,6 +32,7 @@ from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.spans import TextPiece
 from tokviz.chat.template_lines import condition_of, line_of, writer_of
+from tokviz.chat.template_loops import message_loops
 from tokviz.text.common_prefix import n_common
 
 MAX_OUTPUT_CHARS = 10_000_000
@@ -141,6 +142,10 @@ class Sandbox:
             pieces,
             header,
         )
+
+    def loops(self) -> list[Json]:
+        """List the loops over the messages; see `message_loops`."""
+        return message_loops(self._environment, self._source)
 
     def variables(self) -> list[Json]:
         """List the variables that the template reads, except the messages, in order of use.

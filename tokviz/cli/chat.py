@@ -30,6 +30,8 @@ ids in .bin, in rows of --max-tokens. The template is not used. --json, one obje
   With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
+--write-generation-marks adds {% generation %} to a template without changing the text that it
+  writes: the rows of FILE, or sample conversations, are rendered with both.
 --stability shows where the tokens of a conversation change when a message is added, with the line
   of the template that does it. With --json, one object per row:
   {"file", "row", "place", "unstable": [{"n_messages", "token_index", "n_lost", "before", "after",
@@ -102,6 +104,7 @@ from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.chat.trainers import Example
 from tokviz.cli import (
     chat_export,
+    chat_marks,
     chat_stability,
     chat_tokens,
     chat_trainers,
@@ -175,6 +178,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     chat_tokens.add_arguments(parser)
     chat_export.add_arguments(parser)
+    chat_marks.add_arguments(parser)
     workers.add_arguments(parser, "process files")
     row_help = "process only row N, counted from 1; reports take it several times"
     parser.add_argument(
@@ -187,6 +191,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
     arguments.row = arguments.rows[0] if arguments.rows else None
+    if arguments.write_generation_marks is not None:
+        return chat_marks.run(arguments)
     if arguments.prefix or arguments.cost or arguments.packing or arguments.stats:
         from tokviz.cli import chat_reports  # imports NumPy
 

@@ -10,6 +10,8 @@ The child keeps the compiled template. Requests:
   `Sandbox.starts`. The answer is `{"starts": […]}`, or a failure as above.
 - `{"do": "variables"}`: list the variables that it reads; see `Sandbox.variables`. The answer is
   `{"variables": […]}`.
+- `{"do": "loops"}`: list its loops over the messages; see `message_loops`. The answer is
+  `{"loops": […]}`.
 
 If a template fails, the job succeeds and its answer contains the reason.
 """
@@ -37,6 +39,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield _rendered(request, state)
         case "variables":
             yield {"variables": state["sandbox"].variables() if "sandbox" in state else []}
+        case "loops":
+            yield {"loops": state["sandbox"].loops() if "sandbox" in state else []}
 
 
 def _rendered(request: Body, state: dict[str, Any]) -> Body:
