@@ -1312,9 +1312,9 @@ def slow_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path
     path.write_text("{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}")
     free, marked = threading.Event(), JinjaTemplate.marked
 
-    def slowly(template: JinjaTemplate, conversation: Conversation) -> Any:
+    def slowly(template: JinjaTemplate, *given: Any) -> Any:
         assert free.wait(WAIT)
-        return marked(template, conversation)
+        return marked(template, *given)
 
     monkeypatch.setattr(JinjaTemplate, "marked", slowly)
     free.set()
