@@ -2101,9 +2101,9 @@ async def test_of_keys_in_many_messages_the_tokens_come_in_the_next_pause(
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"text {n}"} for n in range(300)]
     made = list[str]()
 
-    def counting(tokenizer: Any, conversation: Conversation, *how: Any) -> Any:
+    def counting(tokenizer: Any, conversation: Conversation, *how: Any, **policy: Any) -> Any:
         made.append(conversation.messages[4].text)
-        return render(tokenizer, conversation, *how)
+        return render(tokenizer, conversation, *how, **policy)
 
     monkeypatch.setattr("tokviz.tui.screens.chat.rendering.render", counting)
     app = make_app()
