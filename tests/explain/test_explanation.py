@@ -187,7 +187,7 @@ def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> Non
 
     tok = tokviz.load("cl100k_base")
     messages = (Message("user", "it's <|endoftext|>"), Message("assistant", "12345"))
-    rendering = render(tok, Conversation(messages), template="chatml")
+    rendering = render(tok, Conversation(messages), template="nanochat")
     for index, token_id in enumerate(rendering.ids):
         if token_id in rendering.virtual_specials.values():
             continue

@@ -83,7 +83,7 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
             try:
                 found = [_file(repository, name, revision) for name in names]
                 for name in _BESIDE:
-                    with suppress(errors.EntryNotFoundError):
+                    with suppress(Exception):  # offline, the cache may not have them
                         _file(repository, name, revision)
             except errors.EntryNotFoundError:
                 continue
