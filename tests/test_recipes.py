@@ -21,7 +21,7 @@ from tokviz.chat import dataset_shapes
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.dataset_shapes import DatasetShape
-from tokviz.chat.lint import RULES, Problem, Rule, lint
+from tokviz.chat.lint import RULES, ControlTokens, Problem, Rule, lint
 from tokviz.chat.messages import Message
 from tokviz.chat.render import render
 from tokviz.chat.spans import Reason, TemplateSpan
@@ -135,7 +135,9 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
             spans.append(TemplateSpan(message.text, reason, learned, False, False, number, 0))
         return spans
 
-    template = ChatTemplate("turns", "Turns", "A turn.", "this test", ("<turn>",), write)
+    template = ChatTemplate(
+        "turns", "Turns", "A turn.", "this test", ("<turn>",), write, makes_up_ids=True
+    )
     monkeypatch.setitem(TEMPLATES, "turns", template)
     rendering = render(tokviz.load("gpt2"), Conversation.from_json(MESSAGES), "turns")
     assert rendering.virtual_specials == {"<turn>": 50257}
@@ -145,7 +147,7 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
 
 
 def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
+    def find(conversation: Conversation, control: ControlTokens) -> Iterator[Problem]:
         for number, message in enumerate(conversation.messages):
             if message.text.isupper():
                 yield Problem(f"message {number + 1}: shouts", number)
