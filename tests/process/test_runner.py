@@ -297,8 +297,8 @@ def test_silence_is_measured_in_the_processor_time_of_the_child() -> None:
     loops = "{% for i in range(99999) %}" * 3 + "{% endfor %}" * 3
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        yield {"do": "template", "source": loops, "variables": {}}
-        yield {"do": "render", "messages": [], "variables": {}}
+        yield {"do": "template", "source": loops}
+        yield {"do": "render", "messages": [], "variables": {}, "control_tokens": None}
 
     with pytest.raises(JobTimeoutError):
         client.call(requests)
