@@ -32,7 +32,7 @@ TOKENIZERS = {
     "byte level, NFC": lambda: byte_level(nfc=True),
     "like SentencePiece": sentencepiece_like,
 }
-N_CONVERSATIONS = 6
+N_CONVERSATIONS = 4
 
 
 def expected(theirs: Any, row: dict[str, Any], specials: str) -> tuple[list[int], list[int]] | str:

@@ -36,7 +36,7 @@ from tokviz.chat.rendering import encoding_runs, virtual_specials
 from tokviz.chat.spans import TRANSFORMERS, Reason, TemplateSpan
 from tokviz.chat.stability import instabilities
 from tokviz.chat.templates import ChatTemplate
-from tokviz.errors import PatternError
+from tokviz.errors import PatternError, TokvizError
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -249,22 +249,25 @@ class DatasetLinter:
                 continue
             findings = lint(conversation, rendering)
             if row.number < STABILITY_ROWS:
-                findings += self._unstable(template, conversation)
+                findings += stability_findings(self._tokenizer, conversation, template)
             row.findings = tuple(in_order(findings))
             row.n_tokens = len(rendering) if self._with_lengths else None
 
-    def _unstable(self, template: JinjaTemplate, conversation: Conversation) -> Iterator[Finding]:
-        """Yield a finding for each cause that changes earlier tokens."""
-        causes = set()
-        try:
-            unstable = instabilities(self._tokenizer, conversation, template)
-        except ConversationError:
-            return  # many messages can take too long
-        for found in unstable:
-            if found.cause not in causes:
-                causes.add(found.cause)
-                severity, cause = RULES[UNSTABLE].severity, f"{UNSTABLE}: {found.cause}"
-                yield Finding(UNSTABLE, severity, found.sentence, found.n_messages, cause=cause)
+
+def stability_findings(
+    tokenizer: Tokenizer, conversation: Conversation, template: JinjaTemplate
+) -> Iterator[Finding]:
+    """Yield a finding for each cause that changes earlier tokens; none if this takes too long."""
+    causes = set()
+    try:
+        unstable = instabilities(tokenizer, conversation, template)
+    except TokvizError:
+        return  # many messages can take too long, and the template may be closed
+    for found in unstable:
+        if found.cause not in causes:
+            causes.add(found.cause)
+            severity, cause = RULES[UNSTABLE].severity, f"{UNSTABLE}: {found.cause}"
+            yield Finding(UNSTABLE, severity, found.sentence, found.n_messages, cause=cause)
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:

@@ -2146,3 +2146,15 @@ async def test_a_key_in_a_long_message_shows_its_tokens_in_the_same_frame(templa
         assert screen.rendered.is_waiting
         await settle(pilot)
         assert_exact(screen)
+
+
+async def test_turns_that_change_earlier_tokens_are_findings(tmp_path: Path) -> None:
+    path = tmp_path / "counting.jinja"
+    path.write_text("{% for m in messages %}{{ loop.length }}{{ m.content }}<|im_end|>{% endfor %}")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await until(
+            pilot, lambda: "turns-unstable" in {it.code for it in screen.rendered.findings}
+        )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.timer import Timer
 
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
+from tokviz.chat.dataset_lint import stability_findings
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.lint import UNREADABLE, Finding, error_finding, in_order, lint
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import MuchIsNewError, Rendering
@@ -30,7 +32,6 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, part_counts
 
 if TYPE_CHECKING:
-    from tokviz.chat.jinja_template import JinjaTemplate
     from tokviz.chat.templates import ChatTemplate
 
 QUICK_CHARS = 20_000
@@ -41,6 +42,8 @@ QUICK_PARTS = 100
 """Maximum number of message parts that are rendered immediately."""
 TYPED_SECONDS = 0.15
 """Seconds without a key before a longer rendering starts."""
+MOST_MESSAGES = 64
+"""The most messages of a conversation that is also rendered turn by turn."""
 LINT_SECONDS = 0.2
 """Seconds without a change before the lint starts."""
 
@@ -256,7 +259,11 @@ class RenderedConversation(Controller):
             if error is not None and raw_index(wanted.conversation) is not None:
                 return [error_finding(UNREADABLE, error)]
             conversation = wanted.conversation.with_variables(wanted.variables)
-            return lint(conversation, rendering, error)
+            findings = lint(conversation, rendering, error)
+            is_short = len(conversation.messages) <= MOST_MESSAGES
+            if isinstance(wanted.template, JinjaTemplate) and error is None and is_short:
+                findings += stability_findings(wanted.tokenizer, conversation, wanted.template)
+            return in_order(findings)
 
         def found(findings: list[Finding]) -> None:
             if wanted is self._rendered:
