@@ -2155,6 +2155,4 @@ async def test_turns_that_change_earlier_tokens_are_findings(tmp_path: Path) -> 
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         screen.templates.use_file(path)
-        await until(
-            pilot, lambda: "turns-unstable" in {it.code for it in screen.rendered.findings}
-        )
+        await until(pilot, lambda: "turns-unstable" in {it.code for it in screen.rendered.findings})
