@@ -1,7 +1,7 @@
-"""Whether the tokens of a conversation stay the same when a message is added.
+"""Find the messages of a conversation that change the tokens of earlier messages.
 
-If they do not, a model that was trained on whole conversations sees other tokens when it is used
-turn by turn, and a server computes again what it had cached.
+With such a template, a model that was trained on whole conversations sees other tokens when it is
+used turn by turn, and a server computes again what it had cached.
 """
 
 from __future__ import annotations

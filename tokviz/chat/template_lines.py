@@ -1,4 +1,4 @@
-"""Which line of a Jinja template writes a character. Imported in the child process only."""
+"""Find the line of a Jinja template that writes a character. Imported in the child process only."""
 
 from __future__ import annotations
 
