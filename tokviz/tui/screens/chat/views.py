@@ -41,8 +41,8 @@ VIEWS = (
         "What each position predicts, and which predictions are in the loss.",
     ),
     Kind("roles", "Roles", "The number of tokens of each role, and of those in the loss."),
-    Kind("changes", "Changes", "The tokens before and after changing a variable or the policy."),
     Kind("findings", "Findings", "Problems of the conversation.", ("alt+g",)),
+    Kind("changes", "Changes", "The tokens before and after changing a variable or the policy."),
 )
 """Every view, in the order of the tabs."""
 
