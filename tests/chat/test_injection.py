@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.chat import originals
+from tests.chat.conversations import turns
 from tests.chat.test_templates import QWEN
-from tokviz.chat.injection import FIELDS, InjectionResult, injection_results, policy_in_force
+from tokviz.chat.injection import FIELDS, InjectionResult, injection_results
 from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.render import render
 from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
 from tokviz.chat.template_files import load_template
 
@@ -102,7 +104,8 @@ def test_variables_of_the_template_are_given_to_it():
 
 
 def test_the_policy_in_force_is_the_given_one_or_that_of_the_template():
-    assert policy_in_force(load_template("llama3")) == CONTENT_AS_TEXT
-    assert policy_in_force(load_template("chatml")) == TRANSFORMERS
-    assert policy_in_force(QWEN_JINJA) == TRANSFORMERS
-    assert policy_in_force(QWEN_JINJA, CONTENT_AS_TEXT) == CONTENT_AS_TEXT
+    assert load_template("llama3").specials == CONTENT_AS_TEXT
+    assert load_template("chatml").specials == TRANSFORMERS
+    assert QWEN_JINJA.specials == TRANSFORMERS
+    rendering = render(QWEN, turns("Hi", "Hello"), QWEN_JINJA, specials=CONTENT_AS_TEXT)
+    assert rendering.specials == CONTENT_AS_TEXT

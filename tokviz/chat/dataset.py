@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate, islice
@@ -135,11 +136,18 @@ class Dataset(ABC):
         """
         if not self.has_row(row):
             raise IndexError(f"row {row + 1:,} of {self.n_rows:,}")
-        value, byte_text = self.value(row)
-        try:
+        with self.located(row):
+            value, byte_text = self.value(row)
             return Conversation.from_json(value, byte_text=byte_text)
+
+    @contextmanager
+    def located(self, row: int) -> Iterator[None]:
+        """Add the place of a row, counted from 0, to a `ConversationError` without it."""
+        try:
+            yield
         except ConversationError as error:
-            raise error.at(self.place(row)) from None
+            place = self.place(row)
+            raise error if str(error).startswith(place) else error.at(place) from None
 
     def place(self, row: int) -> str:
         """Return a row's place in the file, such as "line 12", counted from 1."""

@@ -105,15 +105,10 @@ class DatasetLinter:
         self._max_tokens = max_tokens
         self._with_lengths = with_lengths
         self._variables = variables or {}
-        self._is_missing_specials = False
-        if isinstance(template, ChatTemplate):
-            needed: Sequence[str] = template.special_tokens
-            self._policy = specials or template.specials
-            lacks = not tokenizer.special_tokens.keys() >= {*needed}
-            self._is_missing_specials = lacks and not template.makes_up_ids
-        else:
-            needed = template.specials_in_use(tokenizer)
-            self._policy = specials or TRANSFORMERS
+        needed = template.specials_in_use(tokenizer)
+        self._policy = specials or template.specials
+        lacks = not tokenizer.special_tokens.keys() >= {*needed}
+        self._is_missing_specials = lacks and not template.makes_up_ids
         self._control = control_tokens(tokenizer, needed, self._policy)
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:

@@ -85,14 +85,9 @@ class RowEncoder:
         """Create an encoder; see `render` for the arguments."""
         self._tokenizer, self._template, self._max_tokens = tokenizer, template, max_tokens
         self._variables = variables or {}
-        own, makes_up_ids, needed = TRANSFORMERS, False, list[str]()
-        if isinstance(template, ChatTemplate):
-            own, makes_up_ids = template.specials, template.makes_up_ids
-            needed += template.special_tokens
-        else:
-            needed += template.specials_in_use(tokenizer)
-        self._specials = specials or own
-        self._virtual = virtual_specials(tokenizer, needed if makes_up_ids else ())
+        needed = template.specials_in_use(tokenizer)
+        self._specials = specials or template.specials
+        self._virtual = virtual_specials(tokenizer, needed if template.makes_up_ids else ())
         known = tokenizer.special_tokens.keys() | self._virtual.keys()
         self._missing = [text for text in needed if text not in known]
         made_up = [len(text.encode()) for text in self._virtual]  # ids after the last one, in order
@@ -118,22 +113,24 @@ class RowEncoder:
         rows = Rows()
         for number in takewhile(dataset.has_row, range(first, first + n_rows)):
             try:
-                conversation = dataset.row(number).with_variables(self._variables)
-                spans = self._spans(conversation)
-                if spans is None:
-                    self._end_batch(rows)
-                    self._render(conversation, rows)
-                else:
-                    self._batch.append(spans)
-                rows.numbers.append(number + 1)
+                with dataset.located(number):
+                    self._add(dataset.row(number).with_variables(self._variables), rows)
             except ConversationError as error:
-                place, text = dataset.place(number), str(error)
-                where = "" if text.startswith(place) else f"{place}: "
-                rows.failures.append((number + 1, f"{where}{text}"))
+                rows.failures.append((number + 1, str(error)))
+            else:
+                rows.numbers.append(number + 1)
             if len(self._batch) == _BATCH_ROWS:
                 self._end_batch(rows)
         self._end_batch(rows)
         return rows
+
+    def _add(self, conversation: Conversation, rows: Rows) -> None:
+        spans = self._spans(conversation)
+        if spans is None:
+            self._end_batch(rows)
+            self._render(conversation, rows)
+        else:
+            self._batch.append(spans)
 
     def _spans(self, conversation: Conversation) -> list[TemplateSpan] | None:
         """Return the spans of a row, or None if it must be rendered on its own."""

@@ -17,7 +17,7 @@ from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.messages import ConversationError, Json
 from tokviz.chat.render import render
 from tokviz.chat.rendering import Rendering
-from tokviz.chat.spans import SPECIALS, TRANSFORMERS
+from tokviz.chat.spans import SPECIALS
 from tokviz.chat.templates import ChatTemplate
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -81,11 +81,6 @@ def injection_results(
         injected = [text for text in ids if added[ids[text]]]
         n_tried = len(ids) if injected or _WORD in harmless.text else 0
         yield InjectionResult(field, policy, injected, n_tried)
-
-
-def policy_in_force(template: ChatTemplate | JinjaTemplate, specials: str | None = None) -> str:
-    """Return the policy that `render` follows: the given one, or that of the template."""
-    return specials or (template.specials if isinstance(template, ChatTemplate) else TRANSFORMERS)
 
 
 def _conversation(field: str, text: str) -> Json:

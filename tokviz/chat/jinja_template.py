@@ -94,6 +94,8 @@ class JinjaTemplate:
 
     is_remote: ClassVar[bool] = True
     """Whether rendering waits for a child process."""
+    specials: ClassVar[str] = TRANSFORMERS
+    makes_up_ids: ClassVar[bool] = False
 
     def render(
         self,

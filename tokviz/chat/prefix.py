@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.cost import function_of
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.rendering import Rendering
 from tokviz.chat.statistics import Render
+from tokviz.text.common_prefix import n_common
 
 _VARIABLES = "chat_template_kwargs"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -70,21 +69,21 @@ def prefix_diff(first: Conversation, second: Conversation, render: Render) -> Pr
         ConversationError: If the template cannot write one of the requests.
     """
     a, b = render(first), render(second)
-    n_common = _n_common(a, b)
-    if n_common == min(len(a), len(b)):
-        return PrefixDiff(a, b, n_common)
+    n_shared = n_common(a.ids, b.ids)
+    if n_shared == min(len(a), len(b)):
+        return PrefixDiff(a, b, n_shared)
     for cause, explanation, message, changed in _differences(first, second):
         try:
-            if _n_common(render(changed), b) > n_common:
-                return PrefixDiff(a, b, n_common, cause, explanation, message)
+            if n_common(render(changed).ids, b.ids) > n_shared:
+                return PrefixDiff(a, b, n_shared, cause, explanation, message)
         except ConversationError:
             continue
     if a.text.startswith(b.text) or b.text.startswith(a.text):
         why = "The last token of the shorter text is merged with the text that follows."
-        return PrefixDiff(a, b, n_common, "tokenization", why)
-    index = max(0, a.run_of(n_common).message)
+        return PrefixDiff(a, b, n_shared, "tokenization", why)
+    index = max(0, a.run_of(n_shared).message)
     why = f"The template writes message {index + 1} differently because of later messages."
-    return PrefixDiff(a, b, n_common, "template", why, index)
+    return PrefixDiff(a, b, n_shared, "template", why, index)
 
 
 def _differences(
@@ -130,9 +129,3 @@ def _cause_beside(key: str, old: Any, new: Any) -> tuple[str, str]:
 def _same_but_time(old: Any, new: Any) -> bool:
     texts = (json.dumps(value, default=str, sort_keys=True) for value in (old, new))
     return len({_TIME.sub("", text) for text in texts}) == 1
-
-
-def _n_common(a: Rendering, b: Rendering) -> int:
-    length = min(len(a), len(b))
-    differs = np.frombuffer(a.ids, np.uint32)[:length] != np.frombuffer(b.ids, np.uint32)[:length]
-    return int(differs.argmax()) if differs.any() else length

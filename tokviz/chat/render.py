@@ -18,7 +18,7 @@ from tokviz.chat.messages import ConversationError
 from tokviz.chat.nanochat import ASSISTANT_START, SPECIAL_TOKENS
 from tokviz.chat.plain_text import render_plain
 from tokviz.chat.rendering import DEFAULT_MAX_TOKENS, Rendering, render_spans, virtual_specials
-from tokviz.chat.spans import SPECIALS, TRANSFORMERS
+from tokviz.chat.spans import SPECIALS
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import TokvizError
@@ -81,7 +81,7 @@ def render(
             most_new=most_new,
         )
         return _with_note(made, read)
-    return _with_note(chosen.render(tokenizer, read, kept, specials or TRANSFORMERS), read)
+    return _with_note(chosen.render(tokenizer, read, kept, specials or chosen.specials), read)
 
 
 def _with_note(rendering: Rendering, conversation: Conversation) -> Rendering:

@@ -6,22 +6,11 @@ Source: Anthropic's Messages API (`system`, `tools` with `input_schema`, content
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
-from tokviz.chat.messages import ConversationError, Json
-
-
-@contextmanager
-def located(dataset: Dataset, row: int) -> Iterator[None]:
-    """Add the place of a row, counted from 0, to a `ConversationError` without it."""
-    try:
-        yield
-    except ConversationError as error:
-        place = dataset.place(row)
-        raise error if str(error).startswith(place) else error.at(place) from None
+from tokviz.chat.messages import Json
 
 
 def request_row(dataset: Dataset, row: int) -> Conversation:
@@ -30,7 +19,7 @@ def request_row(dataset: Dataset, row: int) -> Conversation:
     Raises:
         ConversationError: If it is not a conversation; it names the line, the message, the key.
     """
-    with located(dataset, row):
+    with dataset.located(row):
         value, byte_text = dataset.value(row)
         return Conversation.from_json(_as_openai(value), byte_text=byte_text)
 

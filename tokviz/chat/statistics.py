@@ -13,7 +13,7 @@ from tokviz.chat.dataset import Dataset
 from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import Integers, RowLengths
 from tokviz.chat.rendering import Rendering, TokenRun
-from tokviz.chat.requests import located, request_row
+from tokviz.chat.requests import request_row
 from tokviz.chat.spans import Reason
 
 Render = Callable[[Conversation], Rendering]
@@ -102,7 +102,7 @@ def count_rows(dataset: Dataset, rows: range, render: Render) -> RowCounts:
     counts = RowCounts()
     for row in rows:
         try:
-            with located(dataset, row):
+            with dataset.located(row):
                 conversation = request_row(dataset, row)
                 counts.add(conversation, render(conversation))
         except ConversationError as error:

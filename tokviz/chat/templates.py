@@ -11,6 +11,7 @@ from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS, TemplateSpan
 from tokviz.errors import TokvizError
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 class UnknownTemplateError(TokvizError):
@@ -47,6 +48,10 @@ class ChatTemplate:
 
     is_remote: ClassVar[bool] = False
     """Whether rendering waits for a child process."""
+
+    def specials_in_use(self, tokenizer: Tokenizer | None = None) -> list[str]:
+        """Return the special tokens it needs; those of a Jinja template depend on the tokenizer."""
+        return [*self.special_tokens]
 
 
 def template_for(special_tokens: Collection[str]) -> str:

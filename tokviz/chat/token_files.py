@@ -300,7 +300,7 @@ class TokenReader:
         """
         if not rows.has_row(row):
             raise IndexError(f"row {row + 1:,} of {rows.n_rows:,}")
-        try:
+        with rows.located(row):
             value = rows.value(row)[0]
             if not isinstance(value, Mapping) or "input_ids" not in value:
                 raise ConversationError("there is no key 'input_ids'")
@@ -310,9 +310,6 @@ class TokenReader:
                 for key in ("attention_mask", "labels", "position_ids", *TOKEN_MASKS)
                 if value.get(key) is not None
             }
-        except ConversationError as error:
-            place = rows.place(row)
-            raise (error if str(error).startswith(place) else error.at(place)) from None
         findings = [
             _error("lengths-differ", f"{key!r} has {len(it):,} values for {len(ids):,} input_ids")
             for key, it in beside.items()

@@ -112,7 +112,7 @@ from tokviz.cli import (
     options,
     workers,
 )
-from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
+from tokviz.cli.inputs import STDIN, display_name, for_each_input, open_dataset
 from tokviz.cli.output import ERROR, FINDINGS, FigureOutput, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
@@ -536,12 +536,10 @@ def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
 
 
 def _open(name: str, dtype: str | None, window: int) -> Dataset:
-    from tokviz.chat.dataset import Dataset  # imports NumPy
-    from tokviz.chat.token_files import open_rows
+    from tokviz.chat.token_files import open_rows  # imports NumPy
 
-    if name != STDIN and not is_pipe(name):
-        return open_rows(name, dtype, window)
-    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
+    is_stream = name == STDIN or is_pipe(name)
+    return open_dataset(name) if is_stream else open_rows(name, dtype, window)
 
 
 _cached_dataset = lru_cache(1)(_open)

@@ -13,7 +13,7 @@ from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import ChatTemplate
 from tokviz.cli import chat_variables, options, workers
-from tokviz.cli.inputs import STDIN, display_name, read_blocks, read_whole
+from tokviz.cli.inputs import STDIN, display_name, open_dataset
 from tokviz.cli.output import ERROR, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import OutputFileError, TokvizError
@@ -61,7 +61,7 @@ def run(
         raise TokvizError("--export writes all rows of one file: leave out other forms and files")
     options.refuse_input(arguments, path)
     [name] = names
-    dataset = _open(name)
+    dataset = open_dataset(name)
     dataset.index_all()
     encoder = _encoder(arguments, tokenizer, template)
     with StatusLine() as status, workers.submitter(arguments) as submit:
@@ -101,7 +101,7 @@ def _encode(arguments: argparse.Namespace, name: str, first: int) -> Rows:
     if key not in _loaded:
         tokenizer = workers.cached_tokenizer(key[1], arguments.split_pattern)
         template = load_template(arguments.template, tokenizer)
-        _loaded[key] = _encoder(arguments, tokenizer, template), _open(name)
+        _loaded[key] = _encoder(arguments, tokenizer, template), open_dataset(name)
     encoder, dataset = _loaded[key]
     return encoder.encode(dataset, first, _ROWS_PER_TASK)
 
@@ -116,11 +116,3 @@ def _encoder(
 
     variables, specials = arguments.template_variables, chat_variables.specials_of(arguments)
     return RowEncoder(tokenizer, template, arguments.max_tokens, variables, specials)
-
-
-def _open(name: str) -> Dataset:
-    from tokviz.chat.dataset import Dataset  # imports NumPy
-
-    if name != STDIN and not is_pipe(name):
-        return Dataset.open(name)
-    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))

@@ -19,11 +19,11 @@ from tokviz.chat.messages import ConversationError
 from tokviz.chat.packing import STRATEGIES, pack
 from tokviz.chat.prefix import prefix_diff
 from tokviz.chat.render import render
-from tokviz.chat.requests import located, request_row
+from tokviz.chat.requests import request_row
 from tokviz.chat.template_files import load_template
 from tokviz.cli import chat_variables, options, workers
 from tokviz.cli.count import cost_record
-from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
+from tokviz.cli.inputs import STDIN, display_name, for_each_input, open_dataset
 from tokviz.cli.output import FINDINGS, plain_table, print_json, report, with_bars
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import InputFileError, TokvizError
@@ -51,9 +51,7 @@ def run(arguments: argparse.Namespace, names: Sequence[str], rows_per_task: int)
 
 @lru_cache
 def _open(name: str) -> Dataset:
-    if name == STDIN or is_pipe(name):
-        return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
-    dataset = Dataset.open(name)
+    dataset = open_dataset(name)
     dataset.index_all()
     return dataset
 
@@ -139,7 +137,7 @@ def _print_cost(arguments: argparse.Namespace, tokenizer: Tokenizer, name: str) 
         for (row,) in _spans(arguments, name, 1):
             if status.is_due:
                 status.draw(f"row {row + 1:,}")
-            with located(_open(name), row):
+            with _open(name).located(row):
                 tokens += part_tokens(request_row(_open(name), row), rendered)
     models = models_for(load_prices(), tokenizer.name)
     parts: list[_Record] = []

@@ -62,7 +62,7 @@ def matrix(
     rows: list[dict[str, Any]] = []
     for values in product((False, True), repeat=len(names)):
         given = dict(zip(names, values, strict=True))
-        varied = conversation.with_variables({**variables, **given})
+        varied = conversation.with_variables(given)
         row: dict[str, Any] = {"variables": given, "problems": {}}
         rows.append(row)
         try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tokviz.chat.injection import FIELDS, InjectionResult, injection_results, policy_in_force
+from tokviz.chat.injection import FIELDS, InjectionResult, injection_results
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.rendering import Rendering
 from tokviz.chat.spans import SPECIALS
@@ -60,7 +60,7 @@ def run_injection(
     arguments: argparse.Namespace, tokenizer: Tokenizer, template: ChatTemplate | JinjaTemplate
 ) -> int:
     """Print the results of the injection test; return the exit code."""
-    in_force = policy_in_force(template, chat_variables.specials_of(arguments))
+    in_force = chat_variables.specials_of(arguments) or template.specials
     results = [*injection_results(tokenizer, template, arguments.template_variables)]
     failing = [it.field for it in results if it.specials == in_force and it.injected]
     if arguments.json:

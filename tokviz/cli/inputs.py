@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
 from threading import Timer
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, is_pipe
 from tokviz.training.corpus.storage import open_stored
+
+if TYPE_CHECKING:
+    from tokviz.chat.dataset import Dataset
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"
@@ -41,6 +44,15 @@ class InlineInput(NamedTuple):
 InputSource = str | InlineInput
 """A file name, `-` for standard input, or an inline input."""
 _Source = TypeVar("_Source", bound=InputSource)
+
+
+def open_dataset(name: str) -> Dataset:
+    """Open a dataset of conversations: a file, or the whole content of a pipe."""
+    from tokviz.chat.dataset import Dataset  # imports NumPy
+
+    if name != STDIN and not is_pipe(name):
+        return Dataset.open(name)
+    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
 
 
 def for_each_input(sources: Iterable[_Source], process: Callable[[_Source], None]) -> int:

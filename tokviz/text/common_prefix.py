@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _COMPARED_AT_ONCE = 1024
 
 
-def n_common(a: Sequence[T], b: Sequence[T]) -> int:
+def n_common(a: Sequence[_T], b: Sequence[_T]) -> int:
     """Return the length of the common prefix, mostly by comparing whole slices.
 
     >>> n_common("token", "total")

@@ -153,7 +153,7 @@ class ConversationAtHand:
     def policy(self) -> str:
         """The policy for special tokens in force, a key of `SPECIALS`."""
         it = self.template
-        return self.specials or (it.specials if isinstance(it, ChatTemplate) else TRANSFORMERS)
+        return self.specials or (TRANSFORMERS if it is None else it.specials)
 
     @property
     def modified(self) -> bool:
