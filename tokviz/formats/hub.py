@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any
@@ -82,15 +82,26 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
         for names in _CANDIDATES:
             try:
                 found = [_file(repository, name, revision) for name in names]
-                for name in _BESIDE:
-                    with suppress(Exception):  # offline, the cache may not have them
-                        _file(repository, name, revision)
+                _fetch_beside(repository, revision)
             except errors.EntryNotFoundError:
                 continue
             except Exception as error:
                 raise InputFileError(address, _reason(errors, error)) from None
             return found
     raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
+
+
+def _fetch_beside(repository: str, revision: str | None) -> None:
+    from huggingface_hub import errors
+
+    for name in _BESIDE:
+        try:
+            _file(repository, name, revision)
+        except errors.EntryNotFoundError:
+            continue
+        except Exception as error:
+            if _reason(errors, error) not in (_OFFLINE, _UNREACHABLE):
+                raise  # offline, the cache may not have these files
 
 
 def _file(repository: str, name: str, revision: str | None) -> Path:
