@@ -18,6 +18,7 @@ from tokviz.chat.dataset_shapes import shape_of
 from tokviz.chat.json_text import loads
 from tokviz.chat.messages import ConversationError
 from tokviz.text import bytetext
+from tokviz.text.common_prefix import n_common
 
 _BLANKS = re.compile(r"[ \t\n\r\ufeff]*")
 
@@ -65,7 +66,7 @@ def edited_value(old: Any, conversation: Conversation, byte_text: bool = False) 
 
 def _merged(raw: Any, before: Any, after: Any) -> Any:
     """Apply the change from `before` to `after` to the raw value that `before` was read from."""
-    if _is_same(before, after):
+    if repr(before) == repr(after):  # 1 == True
         return raw
     if isinstance(raw, Mapping) and isinstance(before, Mapping) and isinstance(after, Mapping):
         # Reading drops null values and empty lists, such as of `tool_calls`.
@@ -76,25 +77,15 @@ def _merged(raw: Any, before: Any, after: Any) -> Any:
         }
     values = (raw, before, after)
     if all(isinstance(value, list) for value in values) and len(raw) == len(before):
-        first = _n_same(before, after)
-        last = _n_same(before[first:][::-1], after[first:][::-1])
+        old, new = ([*map(repr, value)] for value in (before, after))
+        first = n_common(old, new)
+        last = n_common(old[first:][::-1], new[first:][::-1])
         inner = [value[first : len(value) - last] for value in values]
         changed = inner[2]
         if len(inner[0]) == len(changed):
             changed = [_merged(*items) for items in zip(*inner, strict=True)]
         return [*raw[:first], *changed, *raw[len(raw) - last :]]
     return after
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return repr(one) == repr(other)  # 1 == True
-
-
-def _n_same(some: list[Any], others: list[Any]) -> int:
-    """Count the equal items at the start of two lists."""
-    pairs = enumerate(zip(some, others, strict=False))
-    shorter = min(len(some), len(others))
-    return next((number for number, pair in pairs if not _is_same(*pair)), shorter)
 
 
 def _dumps_like(old: str, value: Any, indent: str, byte_text: bool) -> bytes:

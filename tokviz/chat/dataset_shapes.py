@@ -17,6 +17,7 @@ from tokviz.chat.messages import (
     read_messages,
     write_sharegpt,
 )
+from tokviz.text.common_prefix import n_common
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +182,7 @@ def _prompted(
             prompt, extra["prompt"] = items(value, "prompt"), kind()
         else:
             rejected = items(value, other)
-            pairs = enumerate(zip(answered, rejected, strict=False))
-            shorter = min(len(answered), len(rejected))
-            start = next((n for n, (one, two) in pairs if one != two), shorter)
+            start = n_common(answered, rejected)
             prompt, answered, extra[other] = answered[:start], answered[start:], rejected[start:]
         if of_text:
             texts = (clean_text(prompt, byte_text), clean_text(answered, byte_text))
