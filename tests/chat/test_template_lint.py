@@ -81,6 +81,14 @@ def test_a_special_token_in_a_comment_is_not_missing(folder: Path) -> None:
     assert codes(folder, "{# <|turn|> was here #}" + GOOD) == set()
 
 
+def test_marks_are_not_miscounted_where_contents_are_text(folder: Path) -> None:
+    tokenizer, template = load(str(folder)), JinjaTemplate("t", GOOD)
+    conversation = Conversation.from_json(turns("Hello <|im_end|>", "42"))
+    rendering = render(tokenizer, conversation, template, specials="content_as_text")
+    template.close()
+    assert {finding.code for finding in lint(conversation, rendering)} == {"special-in-content"}
+
+
 def test_a_weight_that_marks_ignore_is_found(folder: Path) -> None:
     user, answer = ROW
     assert codes(folder, GOOD, [user, {**answer, "weight": 0}]) == {"weight-ignored"}

@@ -137,7 +137,7 @@ class Sandbox:
             ],
             [*_lost(text, given, found), *_lost_calls(text, messages, turns)],
             generation if self._generation.seen else None,
-            counted,
+            counted if self._control is None else generation,  # transformers makes no mask
             turns,
             pieces,
             header,
