@@ -25,7 +25,7 @@ SAMPLES: Sequence[Conversation] = [
         [*_TURNS[:3], ("assistant", " a\n\nb ")],
     )
 ]
-"""Conversations to check a template with if there is no dataset."""
+"""Conversations to check a template with, for use without a dataset."""
 
 
 class UnmarkableError(TokvizError):
@@ -54,10 +54,10 @@ class MarkedTemplate:
 def with_generation_marks(
     template: JinjaTemplate, tokenizer: Tokenizer, conversations: Iterable[Conversation] = SAMPLES
 ) -> MarkedTemplate:
-    """Put the marks around what the assistant writes, through the token that ends its turn.
+    """Put the marks around the assistant's text, through the token that ends its turn.
 
-    The loop over the messages collects what it writes for an assistant's message, and cuts it
-    after the text that starts the turn and after the token that ends it.
+    The loop over the messages collects the text of an assistant's message, and cuts it after the
+    text that starts the turn and after the token that ends it.
 
     Args:
         template: A template without marks.
@@ -65,7 +65,7 @@ def with_generation_marks(
         conversations: Conversations whose text must not change.
 
     Raises:
-        UnmarkableError: If there is no way that leaves the text of all conversations as it is.
+        UnmarkableError: If all ways to do this change the text of a conversation.
     """
     rows = [*conversations]
     plain = _rendered(template, tokenizer, rows)

@@ -17,7 +17,7 @@ class RenderingDiff(NamedTuple):
     """The tokens that differ between two renderings.
 
     Attributes:
-        cause: What was changed, in words, such as "enable_thinking = true".
+        cause: The change in words, such as "enable_thinking = true".
         before: The first rendering.
         after: The second rendering.
         places: In order, neighboring tokens of the first and those of the second in their place.

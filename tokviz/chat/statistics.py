@@ -89,7 +89,7 @@ class RowCounts:
 
 
 def kind_of(run: TokenRun, rendering: Rendering) -> str:
-    """Return what the tokens of a run are: "text", "reasoning", "template text" and so on."""
+    """Return the kind of the tokens of a run: "text", "reasoning", "template text" and so on."""
     if run.reason is not Reason.ASSISTANT_TEXT:
         return _KINDS.get(run.reason, "text")
     if rendering.from_structure[run.first]:

@@ -60,7 +60,7 @@ class Trainer:
         source: The function that makes its labels, and the version that was read.
         mask: Returns 1 for each token in the loss and 0 for each other, or raises
             `TrainerRefusalError` with the reason why the trainer does not accept the example.
-        keys: What the trainer does with keys of a message such as `weight` and `train`.
+        keys: The effect of keys of a message such as `weight` and `train`.
     """
 
     name: str
