@@ -11,7 +11,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-WAIT = 15.0
+WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
 
 
