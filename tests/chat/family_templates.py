@@ -166,9 +166,15 @@ def random_conversation(generator: random.Random) -> dict[str, Any]:
             answer[key] = text()
         elif kind < 0.4:
             function = {"name": "add", "arguments": {"a": text(), "b": [1, None]}}
-            answer["tool_calls"] = [{"type": "function", "function": function}]
+            call = {"type": "function", "function": function, "id": "abcdefghi"}
+            keys = generator.choice([["type", "function"], ["id", "type", "function"], [*call]])
+            answer["tool_calls"] = [{key: call[key] for key in keys}]
+            if generator.random() < 0.3:
+                answer["content"] = [{"type": "text", "text": answer["content"]}]
             messages += [answer, {"role": "tool", "content": text()}]
             answer = {"role": "assistant", "content": text()}
+        elif kind < 0.5:
+            answer["tool_calls"] = generator.choice([[], None])
         messages.append(answer)
     found: dict[str, Any] = {"messages": messages}
     if generator.random() < 0.4:

@@ -63,6 +63,9 @@ Sources: OpenAI's fine-tuning API, axolotl (three spellings) and ms-swift.
 IN_PROMPT = "(in the prompt)"
 """A mark in the `extra` of messages that a row has under `prompt`; it is never written."""
 
+_IN_A_LIST = "(in a list)"
+"""A mark in the `extra` of messages with tool calls and one text in a list; it is never written."""
+
 Json = dict[str, Any]
 
 _SHAREGPT_ROLES = {
@@ -200,10 +203,8 @@ class Message:
 
     def to_json(self) -> Json:
         """Return the message as JSON with `role`, `content`, and tool calls in OpenAI's format."""
-        content, calls = _content_to_json(self.content)
-        written = {"role": self.role, "content": content, **calls, **self.extra}
-        written.pop(IN_PROMPT, None)
-        return written
+        content, calls = _content_to_json(self)
+        return {"role": self.role, "content": content, **_beside(self.extra, calls)}
 
 
 def n_in_prompt(messages: Sequence[Message]) -> int:
@@ -240,6 +241,9 @@ def _message(item: object, index: int, byte_text: bool) -> Message:
         raise ConversationError("is missing; it names the speaker, such as 'user'", index, "role")
     role = _role(item[role_key], index, role_key)
     extra = {key: value for key, value in item.items() if key not in _ALWAYS_WRITTEN}
+    if "tool_calls" in item and not item["tool_calls"]:
+        # A template may test whether the key is there.
+        extra["tool_calls"] = item["tool_calls"]
     if role_key == "from" and _SHAREGPT_NAMES.get(role, role) != item["from"]:
         extra["from"] = item["from"]
     content_key = "content" if "content" in item or role_key == "role" else "value"
@@ -252,8 +256,11 @@ def _message(item: object, index: int, byte_text: bool) -> Message:
         return Message(role, tuple(calls), extra)
     content = _content(item, content_key, index, byte_text)
     if calls:
-        parts = content if isinstance(content, tuple) else (Part("text", content),)
-        content = (*parts, *calls)
+        if isinstance(content, str):
+            content = (Part("text", content),)
+        elif len(content) == 1:
+            extra[_IN_A_LIST] = True
+        content = (*content, *calls)
     return Message(role, content, extra)
 
 
@@ -340,17 +347,28 @@ def _calls(item: Mapping[str, Any], index: int, byte_text: bool) -> list[Part]:
     return parts
 
 
-def _content_to_json(content: str | tuple[Part, ...]) -> tuple[Any, Json]:
+def _content_to_json(message: Message) -> tuple[Any, Json]:
+    content = message.content
     if isinstance(content, str):
         return content, {}
     calls = [part for part in content if part.kind == "tool_call" and "from" not in part.extra]
     rest = [part for part in content if part.kind != "tool_call" or "from" in part.extra]
     written: Any = [_part_to_json(part) for part in rest]
-    if calls and len(rest) == 1 and rest[0].kind == "text" and not rest[0].extra:
+    is_text = len(rest) == 1 and rest[0].kind == "text" and not rest[0].extra
+    if calls and is_text and _IN_A_LIST not in message.extra:
         written = rest[0].text
     elif calls and not rest:
         written = None
     return written, _calls_to_json([(part.text, part.extra) for part in calls])
+
+
+def _beside(extra: Mapping[str, Any], calls: Json) -> Json:
+    """Return the keys of a message besides the role and the content."""
+    return calls | {
+        key: value
+        for key, value in extra.items()
+        if key not in calls and key not in (IN_PROMPT, _IN_A_LIST)
+    }
 
 
 def _part_to_json(part: Part) -> Json:
@@ -363,9 +381,9 @@ def write_sharegpt(message: Message) -> Json:
     parts = message.parts
     if len(parts) == 1 and parts[0].extra.get("from") == "function_call":
         return {"from": "function_call", "value": parts[0].text, **message.extra}
-    content, calls = _content_to_json(message.content)
+    content, calls = _content_to_json(message)
     name = _SHAREGPT_NAMES.get(message.role, message.role)
-    return {"from": name, "value": content, **calls, **message.extra}
+    return {"from": name, "value": content, **_beside(message.extra, calls)}
 
 
 def clean_text(text: str, byte_text: bool) -> str:
@@ -387,6 +405,8 @@ def _short(value: object) -> str:
 
 
 _LEGACY = "function_call"
+_HERE = "(here)"
+"""The value of `function` in the `extra` of a call that has further keys after it."""
 
 
 def _call_to_text(
@@ -404,7 +424,12 @@ def _call_to_text(
         return text, {_LEGACY: True}
     if function is call:
         return text, {"function": None}
-    return text, {name: value for name, value in call.items() if name != "function"}
+    in_order = list(call)[-1] == "function"
+    return text, {
+        name: _HERE if name == "function" else value
+        for name, value in call.items()
+        if name != "function" or not in_order
+    }
 
 
 def _calls_to_json(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> Json:
@@ -419,7 +444,9 @@ def _calls_to_json(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> Json:
         return {_LEGACY: functions[0]}
     written = []
     for function, (_, extra) in zip(functions, calls, strict=True):
-        if "function" in extra:
+        if extra.get("function") == _HERE:
+            written.append({**extra, "function": function})
+        elif "function" in extra:
             written.append(function)
         else:
             beside = {name: value for name, value in extra.items() if name != _LEGACY}
