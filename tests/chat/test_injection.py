@@ -109,3 +109,26 @@ def test_the_policy_in_force_is_the_given_one_or_that_of_the_template():
     assert QWEN_JINJA.specials == TRANSFORMERS
     rendering = render(QWEN, turns("Hi", "Hello"), QWEN_JINJA, specials=CONTENT_AS_TEXT)
     assert rendering.specials == CONTENT_AS_TEXT
+
+
+def test_a_system_message_that_only_the_last_question_shows_is_tried_there():
+    template = JinjaTemplate(
+        "like mistral",
+        "{% for m in messages %}{% if m.role == 'user' and loop.last %}[{{ messages[0].content }}]"
+        "{% endif %}{% if m.role != 'system' %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}",
+    )
+    found = results(template)
+    template.close()
+    assert found["system content", TRANSFORMERS].injected
+
+
+def test_arguments_are_tried_as_text_where_a_template_joins_them_as_text():
+    template = JinjaTemplate(
+        "joins",
+        "{% for m in messages %}{{ m.content }}{% for call in m.tool_calls or [] %}"
+        "{{ '<|im_start|>' + call.function.arguments }}{% endfor %}<|im_end|>{% endfor %}",
+    )
+    found = results(template)
+    template.close()
+    assert found["tool call argument", TRANSFORMERS].injected
+    assert not found["tool call argument", CONTENT_AS_TEXT].injected

@@ -226,6 +226,19 @@ def test_tool_calls_that_a_template_does_not_write_are_said():
     assert left_out(conversation, rendered_by(originals.QWEN, conversation)) == []
 
 
+@pytest.mark.parametrize("end", ["<|im_end|>\n", "\n"])
+def test_a_generation_prompt_changes_no_earlier_token_of_the_mask(end):
+    source = originals.QWEN.replace("<|im_end|>\\n", end.replace("\n", "\\n"))
+    without = read([*CALLS, *turns("So?", "Yes")])
+    found = rendered_by(source, without)
+    asked = rendered_by(source, without.with_variables({"add_generation_prompt": True}))
+    n_tokens = len(found.ids)
+    assert (asked.ids[:n_tokens], asked.mask[:n_tokens]) == (found.ids, found.mask)
+    assert asked.reasons[:n_tokens] == found.reasons
+    assert asked.n_learned == found.n_learned
+    assert left_out(without, asked) == left_out(without, found)
+
+
 def test_generation_marks_make_the_mask():
     conversation = read(turns("Hi", "Hello", "Oh", "Yes"))
     marked, plain = render(QWEN, conversation, MARKED), render(QWEN, conversation, "chatml")

@@ -155,3 +155,13 @@ def test_lint_reports_each_cause(tmp_path: Path):
         "message 3 changes 10 earlier tokens from #9 on: reasoning of earlier messages is left "
         "out; line 3 of the template"
     )
+
+
+def test_the_line_under_an_else_is_told_from_the_line_under_the_condition():
+    source = (
+        "{% for m in messages %}{% if loop.last %}\n<|im_start|>{{ m.role }}\n{% else %}\n"
+        "<|im_end|>{{ m.role }}\n{% endif %}{{ m.content }}{% endfor %}"
+    )
+    first = found(source, turns("Hi", "Hello"))[0]
+    condition = "{% for m in messages %}{% if loop.last %}"
+    assert {line.condition for line in first.lines} == {condition, f"{{% else %}} of {condition}"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,12 @@ TOKENIZERS = {
     "byte level, NFC": lambda: byte_level(nfc=True),
     "like SentencePiece": sentencepiece_like,
 }
+AS_JSON = """{# A comment does not make <tool_call> a control token. #}
+{%- for m in messages %}
+{{- '<|im_start|>' + m.role + '\\n' + m.content | tojson }}
+{%- if m.tool_calls is defined %}{{ m.tool_calls | tojson }}{% endif %}
+{{- '<|im_end|>' }}
+{%- endfor %}"""
 N_CONVERSATIONS = 4
 
 
@@ -41,7 +48,7 @@ def expected(theirs: Any, row: dict[str, Any], specials: str) -> tuple[list[int]
     It refuses to make a mask together with `sanitize_control_tokens`.
     """
     is_sanitized = specials == CONTENT_AS_TEXT
-    has_marks = "{% generation" in theirs.chat_template
+    has_marks = re.search(r"\{%-?\s*generation\b", theirs.chat_template) is not None
     try:
         found = theirs.apply_chat_template(
             row["messages"],
@@ -60,7 +67,7 @@ def expected(theirs: Any, row: dict[str, Any], specials: str) -> tuple[list[int]
 def test_ids_and_masks_are_those_of_transformers(kind: str, tmp_path: Path) -> None:
     generator = random.Random(kind)
     made = TOKENIZERS[kind]()
-    for number, (style, source) in enumerate(TEMPLATES.items()):
+    for number, (style, source) in enumerate([*TEMPLATES.items(), ("JSON", AS_JSON)]):
         folder = tmp_path / str(number)
         write_model(folder, made, source)
         theirs = transformers.AutoTokenizer.from_pretrained(folder)

@@ -7,6 +7,7 @@ with harmless text.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,25 +66,36 @@ def injection_results(
         variables: See `render`.
     """
 
-    def rendered(field: str, text: str, policy: str) -> Rendering:
-        conversation = Conversation.from_json(_conversation(field, text))
-        return render(tokenizer, conversation, template, variables=variables, specials=policy)
+    def tried(field: str, policy: str, variant: str) -> InjectionResult:
+        def rendered(text: str) -> Rendering:
+            conversation = Conversation.from_json(_conversation(field, text, variant))
+            return render(tokenizer, conversation, template, variables=variables, specials=policy)
 
-    for field, policy in ((field, policy) for field in FIELDS for policy in SPECIALS):
         try:
-            harmless = rendered(field, _WORD, policy)
+            harmless = rendered(_WORD)
             ids = _control_ids(template, harmless)
-            hostile = rendered(field, "".join(f"{_WORD} {text} " for text in ids), policy)
+            hostile = rendered("".join(f"{_WORD} {text} " for text in ids))
         except ConversationError as error:
-            yield InjectionResult(field, policy, error=str(error))
-            continue
+            return InjectionResult(field, policy, error=str(error))
         added = Counter(hostile.ids) - Counter(harmless.ids)
         injected = [text for text in ids if added[ids[text]]]
         n_tried = len(ids) if injected or _WORD in harmless.text else 0
-        yield InjectionResult(field, policy, injected, n_tried)
+        return InjectionResult(field, policy, injected, n_tried)
+
+    for field, policy in ((field, policy) for field in FIELDS for policy in SPECIALS):
+        usual = tried(field, policy, "")
+        variants = (tried(field, policy, it) for it in _VARIANTS if not usual.n_tried)
+        yield next((result for result in variants if result.n_tried), usual)
 
 
-def _conversation(field: str, text: str) -> Json:
+_VARIANTS = ("question last", "arguments as text")
+"""Other forms of the conversation, for templates that leave the field out or refuse it.
+
+Mistral's templates write the system message into the last question, if no answer follows.
+"""
+
+
+def _conversation(field: str, text: str, variant: str) -> Json:
     """Return a conversation with a text in a field and harmless texts in the others."""
 
     def of(name: str, default: str) -> str:
@@ -95,12 +107,14 @@ def _conversation(field: str, text: str) -> Json:
     if role != "tool":
         first = [{"role": role, "content": text}] if role in ("system", "developer") else []
         reasoning = {} if kind else {"reasoning_content": text, "thinking": text}
-        return {"messages": [*first, user, answer | reasoning]}
+        last = [] if variant == "question last" and first else [answer | reasoning]
+        return {"messages": [*first, user, *last]}
     key = of("tool parameter name", "number")
     schema = {"type": "object", "properties": {key: {"type": "string"}}, "required": [key]}
     tool = {"name": of("tool name", "add"), "description": of("tool description", "Adds.")}
     value = {of("tool call argument name", "number"): of("tool call argument", "1")}
-    call = {"name": of("tool call name", "add"), "arguments": value}
+    arguments = json.dumps(value) if variant == "arguments as text" else value
+    call = {"name": of("tool call name", "add"), "arguments": arguments}
     calls = [{"id": _CALL_ID, "type": "function", "function": call}]
     result = {"role": "tool", "tool_call_id": _CALL_ID, "content": of("tool result", "2")}
     return {

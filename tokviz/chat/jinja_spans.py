@@ -158,7 +158,12 @@ def _placed_spans(
         yield start, content(marked.text[start:end], role, kind, message, part)
         position = end
     last = contents[-1][2] if contents else -1
-    yield from _structure(marked.text, position, len(marked.text), last, last, conversation, search)
+    end = len(marked.text)
+    prompt = end - len(marked.header) if marked.text.endswith(marked.header) else end
+    if prompt < position or not marked.header.strip():
+        prompt = end
+    yield from _structure(marked.text[:prompt], position, prompt, last, last, conversation, search)
+    yield from _structure(marked.text, prompt, end, -1, last, conversation, search)
 
 
 def _structure(

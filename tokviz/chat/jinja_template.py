@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from tokviz.chat.conversation import Conversation, ExtraField
@@ -81,6 +81,7 @@ class JinjaTemplate:
     help: str = "Rendered by Jinja in a separate process with limits."
     variables: Mapping[str, Any] = field(default_factory=dict)
     special_tokens: Sequence[str] = ()
+    _literals: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _jobs: JobClient = field(
         default_factory=lambda: JobClient(
             "chat_template",
@@ -177,17 +178,21 @@ class JinjaTemplate:
         own = None if tokenizer is None else model_files_of(tokenizer)
         return self.variables if own is None else own.variables
 
-    def control_tokens(self, tokenizer: Tokenizer) -> list[str]:
+    def control_tokens(self, tokenizer: Tokenizer, has_tools: bool = False) -> list[str]:
         """List the tokens that `CONTENT_AS_TEXT` encodes as text in contents.
 
-        They are the special tokens, and the other added tokens that the template contains. Source:
-        `_get_control_tokens` in transformers.
+        They are the special tokens, and the other added tokens that the template contains, comments
+        aside; waits for the child. Source: `_get_control_tokens` in transformers.
         """
         known = tokenizer.specials
+        source = self._source(has_tools)
+        if source not in self._literals:
+            self._literals[source] = "\0".join(self._asked("literals", source))
+        written = self._literals[source]
         return [
             text
             for text in known.ids
-            if text not in known.non_special or (text in self.source and not text.isspace())
+            if text not in known.non_special or (text in written and not text.isspace())
         ]
 
     def marked(
@@ -221,7 +226,7 @@ class JinjaTemplate:
         variables = self.variables_for(tokenizer)
         control = None
         if specials == CONTENT_AS_TEXT and tokenizer is not None:
-            control = self.control_tokens(tokenizer)
+            control = cache(partial(self.control_tokens, tokenizer))
         requests = [self._request(each, variables, control) for each in conversations]
         answers = self._answers([it for it in requests if not isinstance(it, ConversationError)])
         for request in requests:
@@ -273,12 +278,15 @@ class JinjaTemplate:
         """List the loops over the messages; see `tokviz.chat.template_loops.message_loops`."""
         return self._asked("loops")
 
-    def _asked(self, what: str) -> list[dict[str, Any]]:
-        """Return what the child finds in the template's source."""
-        found: list[dict[str, Any]] = []
+    def _source(self, has_tools: bool) -> str:
+        return (has_tools and self.tool_source) or self.source
+
+    def _asked(self, what: str, source: str = "") -> list[Any]:
+        """Return what the child finds in the template's source, or in another source."""
+        found: list[Any] = []
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
-            return self._with_templates([{"do": what, "source": self.source}], memory)
+            return self._with_templates([{"do": what, "source": source or self.source}], memory)
 
         try:
             self._jobs.call(requests, lambda body: found.extend(body[what]))
@@ -294,7 +302,7 @@ class JinjaTemplate:
         self,
         conversation: Conversation,
         variables: Mapping[str, Any],
-        control: Sequence[str] | None,
+        control: Callable[[bool], list[str]] | None,
     ) -> Body | ConversationError:
         """Return the request for a conversation, or an error that transformers raises too."""
         if not conversation.messages:
@@ -303,12 +311,13 @@ class JinjaTemplate:
             beside = {key: conversation.objects(key) for key in GIVEN_BESIDE}
         except ConversationError as error:
             return error
+        has_tools = beside["tools"] is not None
         return {
             "do": "render",
-            "source": (beside["tools"] is not None and self.tool_source) or self.source,
+            "source": self._source(has_tools),
             "messages": [_given(message) for message in conversation.messages],
             "variables": {**variables, **beside, **conversation.variables},
-            "control_tokens": control,
+            "control_tokens": None if control is None else control(has_tools),
         }
 
     def _with_templates(self, bodies: Sequence[Body], memory: dict[str, Any]) -> Iterator[Body]:

@@ -31,7 +31,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.spans import TextPiece
-from tokviz.chat.template_lines import condition_of, line_of, writer_of
+from tokviz.chat.template_lines import OutputLines, condition_of, line_of, writer_of
 from tokviz.chat.template_loops import message_loops
 from tokviz.text.common_prefix import n_common
 
@@ -143,6 +143,16 @@ class Sandbox:
             header,
         )
 
+    def literals(self) -> list[str]:
+        """List the texts in the template: those outside of Jinja's tags, and the string constants.
+
+        Source: `_get_template_literal_text` in transformers.
+        """
+        tree = self._environment.parse(self._source)
+        constants = (node.value for node in tree.find_all(jinja2.nodes.Const))
+        outside = (node.data for node in tree.find_all(jinja2.nodes.TemplateData))
+        return [*outside, *(value for value in constants if isinstance(value, str))]
+
     def loops(self) -> list[Json]:
         """List the loops over the messages; see `message_loops`."""
         return message_loops(self._environment, self._source)
@@ -156,8 +166,12 @@ class Sandbox:
         names = jinja2.meta.find_undeclared_variables(tree) - self._environment.globals.keys()
         found = {name: _Usage() for name in names - {"messages"}}
         first_use: dict[str, int] = {}
-        for node in tree.find_all(jinja2.nodes.Node):
+        for node in _as_evaluated(tree):
             if isinstance(node, jinja2.nodes.Name) and node.name in found:
+                if node.name not in first_use and node.ctx == "store":
+                    # Set in a condition before it is read.
+                    del found[node.name]
+                    continue
                 first_use.setdefault(node.name, len(first_use))
             _note_usage(node, found)
         ordered = sorted(found, key=lambda name: first_use.get(name, len(found)))
@@ -255,17 +269,19 @@ class Sandbox:
     def _inline_template(self) -> jinja2.Template:
         """The template without its generation blocks, so that each line writes its own text."""
         environment = self._environment.overlay(extensions=[_Inline])
+        environment.code_generator_class = OutputLines
         return _guarded(partial(_compile, environment, self._source))  # type: ignore[no-any-return]
 
     def _line(self, first: int, text: str) -> Json:
         """Return the line that writes a text, and the line of the condition that it is under."""
         lines = self._source.split("\n")
         number = line_of(self._source, first, text)
-        condition = condition_of(self._environment.parse(self._source), number)
+        found = condition_of(self._environment.parse(self._source), number)
+        condition = "" if found is None else lines[found[0] - 1].strip()
         return {
             "number": number,
             "source": lines[number - 1].strip() if number <= len(lines) else "",
-            "condition": "" if condition is None else lines[condition - 1].strip(),
+            "condition": f"{{% else %}} of {condition}" if found and found[1] else condition,
         }
 
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
@@ -381,7 +397,7 @@ class Sandbox:
         for given in (variables, {**variables, **dict.fromkeys(GIVEN_BESIDE)}):
             try:
                 before = self._render(messages[:-1], {**given, "add_generation_prompt": True})
-                after = self._render(messages, given)
+                after = self._render(messages, {**given, "add_generation_prompt": False})
             except TemplateFailure:
                 continue
             if after.startswith(before):
@@ -538,6 +554,16 @@ def _note_usage(node: jinja2.nodes.Node, found: Mapping[str, _Usage]) -> None:
             noted.choices += [item for item in constants if item not in noted.choices]
             if constants:
                 noted.kind = "boolean" if isinstance(constants[0], bool) else "text"
+
+
+def _as_evaluated(node: jinja2.nodes.Node) -> Iterator[jinja2.nodes.Node]:
+    """Iterate over a node and all nodes in it, the value of an assignment before its target."""
+    yield node
+    inner = list(node.iter_child_nodes())
+    if isinstance(node, jinja2.nodes.Assign | jinja2.nodes.AssignBlock):
+        inner.reverse()
+    for each in inner:
+        yield from _as_evaluated(each)
 
 
 def _compile(environment: jinja2.Environment, source: str) -> jinja2.Template:

@@ -38,7 +38,8 @@ class TemplateLine:
     Attributes:
         number: Its number, from 1.
         source: Its text.
-        condition: The line of the `{% if %}` that it is under; may be empty.
+        condition: The line of the `{% if %}` that it is under, after "{% else %} of " if it is
+            in the `{% else %}`; may be empty.
     """
 
     number: int

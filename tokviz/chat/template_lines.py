@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jinja2
+import jinja2.compiler
 import jinja2.nodes
+
+
+class OutputLines(jinja2.compiler.CodeGenerator):
+    """Compiles a template so that plain text, too, has the line at which it starts."""
+
+    def visit_Output(self, node: jinja2.nodes.Output, frame: jinja2.compiler.Frame) -> None:
+        """Compile an output."""
+        self.newline(node)
+        super().visit_Output(node, frame)
 
 
 def writer_of(
@@ -48,8 +58,12 @@ def line_of(source: str, first: int, text: str) -> int:
     return first
 
 
-def condition_of(tree: jinja2.nodes.Template, line: int) -> int | None:
-    """Return the line of the innermost `{% if %}` around the text that a line writes, or None."""
+def condition_of(tree: jinja2.nodes.Template, line: int) -> tuple[int, bool] | None:
+    """Find the innermost `{% if %}` around the text that a line writes.
+
+    Returns:
+        Its line, and whether the text is in its `{% else %}`; None if there is no condition.
+    """
     found = None
     for node, condition in _with_conditions(tree, None):
         if isinstance(node, jinja2.nodes.Output) and any(it.lineno == line for it in node.nodes):
@@ -58,9 +72,11 @@ def condition_of(tree: jinja2.nodes.Template, line: int) -> int | None:
 
 
 def _with_conditions(
-    node: jinja2.nodes.Node, condition: int | None
-) -> Iterator[tuple[jinja2.nodes.Node, int | None]]:
+    node: jinja2.nodes.Node, condition: tuple[int, bool] | None
+) -> Iterator[tuple[jinja2.nodes.Node, tuple[int, bool] | None]]:
     yield node, condition
-    inner = node.lineno if isinstance(node, jinja2.nodes.If) else condition
     for child in node.iter_child_nodes():
+        inner = condition
+        if isinstance(node, jinja2.nodes.If):
+            inner = node.lineno, any(child is it for it in node.else_)
         yield from _with_conditions(child, inner)

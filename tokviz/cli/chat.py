@@ -452,7 +452,8 @@ class _RowFormatter(NamedTuple):
                     for line in lines
                 ]
             n_findings = sum(len(record.get("problems", [0])) for record in records)
-            yield _RowOutput(lines, severities=["error"] * n_findings)
+            has_failed = bool(records) and all("error" in record for record in records)
+            yield _RowOutput(lines, severities=["error"] * n_findings, has_failed=has_failed)
 
     def _report(
         self, conversation: Conversation

@@ -76,7 +76,8 @@ def matrix(
         for found in instabilities(tokenizer, varied, template):
             problem = f"message {found.n_messages + 1} changes earlier tokens: {found.cause}"
             row["problems"][problem] = problem
-    shared = set.intersection(*({*row["problems"]} for row in rows))
+    rendered = [{*row["problems"]} for row in rows if "error" not in row]
+    shared = set.intersection(*rendered) if rendered else set()
     for row in rows:
         row["problems"] = [text for key, text in row["problems"].items() if key not in shared]
     return rows

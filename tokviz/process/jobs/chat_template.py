@@ -10,6 +10,8 @@ The child keeps the compiled template. Requests:
   `Sandbox.starts`. The answer is `{"starts": […]}`, or a failure as above.
 - `{"do": "variables"}`: list the variables that it reads; see `Sandbox.variables`. The answer is
   `{"variables": […]}`.
+- `{"do": "literals"}`: list the texts in it; see `Sandbox.literals`. The answer is
+  `{"literals": […]}`.
 - `{"do": "loops"}`: list its loops over the messages; see `message_loops`. The answer is
   `{"loops": […]}`.
 
@@ -39,6 +41,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield _rendered(request, state)
         case "variables":
             yield {"variables": state["sandbox"].variables() if "sandbox" in state else []}
+        case "literals":
+            yield {"literals": state["sandbox"].literals() if "sandbox" in state else []}
         case "loops":
             yield {"loops": state["sandbox"].loops() if "sandbox" in state else []}
 
