@@ -17,6 +17,7 @@ from tokviz.chat.messages import (
     read_messages,
     write_sharegpt,
 )
+from tokviz.storage.plugins import Registry
 from tokviz.text.common_prefix import n_common
 
 
@@ -283,7 +284,7 @@ _PREFERENCE = (
     '{"prompt", "chosen", "rejected"}',
 )
 
-SHAPES: dict[str, DatasetShape] = {
+_SHAPES = {
     "messages": _under_key(
         "messages",
         '{"messages": [{"role", "content"}]}',
@@ -345,6 +346,7 @@ SHAPES: dict[str, DatasetShape] = {
         plain_roles=("assistant",),
     ),
 }
+SHAPES = Registry("tokviz.dataset_shapes", DatasetShape, _SHAPES)
 """The shapes by name; a row is read in the first that fits. To add one, add an entry."""
 
 
@@ -355,7 +357,7 @@ def shape_of(value: object, preferred: str | None = None) -> str | None:
         value: The row.
         preferred: The shape to return if the row fits it.
     """
-    if preferred in SHAPES and SHAPES[preferred].fits(value):
+    if preferred and preferred in SHAPES and SHAPES[preferred].fits(value):
         return preferred
     return next((name for name, shape in SHAPES.items() if shape.fits(value)), None)
 

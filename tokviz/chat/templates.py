@@ -11,6 +11,7 @@ from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS, TemplateSpan
 from tokviz.errors import TokvizError
+from tokviz.storage.plugins import Registry
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 
@@ -61,7 +62,7 @@ def template_for(special_tokens: Collection[str]) -> str:
     return next(known, "")
 
 
-TEMPLATES: dict[str, ChatTemplate] = {
+_TEMPLATES = {
     template.name: template
     for template in (
         ChatTemplate(
@@ -114,7 +115,8 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ),
     )
 }
-"""The built-in templates, in display order."""
+TEMPLATES = Registry("tokviz.templates", ChatTemplate, _TEMPLATES)
+"""The built-in templates and those of plugins, in display order."""
 
 
 def get_template(name: str) -> ChatTemplate:

@@ -19,6 +19,7 @@ from tokviz.chat.rendering import GENERATION_MARKS, Rendering
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import TokvizError
+from tokviz.storage.plugins import Registry
 from tokviz.text.common_prefix import n_common
 
 
@@ -283,5 +284,5 @@ _LIST = (
     Trainer("nemo", "NeMo; it may also append the EOS token", _NEMO, _marks_or_everything),
     Trainer("nanochat", "nanochat, chat_sft", _NANOCHAT, _nanochat),
 )
-TRAINERS = {trainer.name: trainer for trainer in _LIST}
+TRAINERS = Registry("tokviz.policies", Trainer, {trainer.name: trainer for trainer in _LIST})
 """The trainers by name, in display order."""

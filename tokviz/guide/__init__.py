@@ -19,6 +19,7 @@ PAGES = (
     "start",
     "commands",
     "python",
+    "plugins",
     "tutorial-split",
     "tutorial-mask",
     "tutorial-template",

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import PatternError
+from tokviz.storage.plugins import Registry
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -277,7 +278,7 @@ def _gpt_like(
     )
 
 
-SPLIT_PATTERNS: dict[str, SplitPattern] = {
+_PATTERNS = {
     pattern.name: pattern
     for pattern in (
         _gpt_like(
@@ -324,6 +325,7 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         ),
     )
 }  # fmt: skip
+SPLIT_PATTERNS = Registry("tokviz.split_patterns", SplitPattern, _PATTERNS)
 """Every named split pattern by name."""
 
 WORDS = {
