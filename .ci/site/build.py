@@ -1,6 +1,7 @@
 """Build the guide as a site: `python .ci/site/build.py [FOLDER]`, with the extra `docs` installed.
 
-The pages are those of the app (`tokviz/guide/`). It fails if a link is broken, or if a page
+The pages are those of the app (`tokviz/guide/`). Each is there as Markdown, too (`chat.md` beside
+`chat/`), and `llms.txt` lists them for programs that read Markdown. It fails if a link is broken, or if a page
 would load anything from another host.
 """
 
@@ -52,6 +53,14 @@ def for_site(text: str, source_path: str) -> str:
     return re.sub(r"\]\((?!https?:)([^)\s]+)\)", moved, with_links(text))
 
 
+def llms_txt() -> str:
+    """List the pages as Markdown, in the format of https://llmstxt.org."""
+    lines = ["# tokviz", "", "> See what a tokenizer does: in the terminal, in pipes, in Python."]
+    for chapter, names in chapters().items():
+        lines += ["", f"## {chapter}", "", *(f"- [{title(name)}]({name}.md)" for name in names)]
+    return "\n".join([*lines, ""])
+
+
 def main(target: Path) -> None:
     """Build the site into a folder."""
     with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +77,9 @@ def main(target: Path) -> None:
         nav = [{"tokviz": "index.md"}, *parts]
         places = {"docs_dir": folder, "site_dir": str(target.resolve())}
         build(load_config(str(HERE / "mkdocs.yml"), nav=nav, strict=True, **places))
+        for page in pages.glob("*.md"):
+            shutil.copy(page, target)
+    (target / "llms.txt").write_text(llms_txt(), "utf-8")
     built = [*target.rglob("*.html"), *target.rglob("*.css")]
     foreign = {path.name: FETCHED.findall(path.read_text("utf-8")) for path in built}
     if foreign := {name: urls for name, urls in foreign.items() if urls}:
