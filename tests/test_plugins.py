@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_shape_and_a_policy_of_a_plugin_are_used(installed: Path, tmp_path: Pa
 
 
 @pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install a package whose plugins cannot be used, except one."""
     info = tmp_path / "broken-1.dist-info"
     info.mkdir()

@@ -1,8 +1,8 @@
 """Build the guide as a site: `python .ci/site/build.py [FOLDER]`, with the extra `docs` installed.
 
 The pages are those of the app (`tokviz/guide/`). Each is there as Markdown, too (`chat.md` beside
-`chat/`), and `llms.txt` lists them for programs that read Markdown. It fails if a link is broken, or if a page
-would load anything from another host.
+`chat/`), and `llms.txt` lists them for programs that read Markdown. It fails if a link is broken,
+or if a page would load anything from another host.
 """
 
 from __future__ import annotations

@@ -105,7 +105,9 @@ def _check(path: Path) -> int:
 
 def _show(path: Path, settings: Settings) -> None:
     from tokviz.tui.checks import CHOICES
+    from tokviz.tui.themes import load_user_themes
 
+    load_user_themes()
     origins: dict[str, str] = {}
     for file in (path.with_name("state.toml"), path):
         with suppress(TokvizError):

@@ -54,7 +54,7 @@ from tokviz.tui.textual_private.app_errors import ErrorHandlingApp
 from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
-from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
+from tokviz.tui.themes import DARK, OWN, THEMES, fellow, load_user_themes, theme
 from tokviz.tui.widgets.view_switcher import neighbour, title_around
 from tokviz.workspace.error_log import ErrorLog
 from tokviz.workspace.session import Asked, Session, SessionFileRequested, SettingsChanged
@@ -125,6 +125,7 @@ class TokvizApp(ErrorHandlingApp):
         self.tour: Tour | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
         self._colours = self.console.color_system if driver_class else "truecolor"
+        load_user_themes()
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
         self.register_theme(theme(chosen, self._colours))
         self.theme = chosen

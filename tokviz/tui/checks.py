@@ -13,7 +13,7 @@ from tokviz.storage.toml_file import line_of, read_toml
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import Action, key_label, key_of
 from tokviz.tui.screens.tokens.panels import PANELS
-from tokviz.tui.themes import THEMES
+from tokviz.tui.themes import THEMES, load_user_themes
 from tokviz.workspace.settings import Choices, SettingError, check_file, did_you_mean
 
 _TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
@@ -36,7 +36,7 @@ CHOICES: Choices = {
 
 
 def check_config(path: Path, screens: Mapping[str, Sequence[Action]]) -> list[SettingError]:
-    """List the errors in a settings file.
+    """List the errors in a settings file, and in the user's themes.
 
     Args:
         path: The file, which may be missing.
@@ -45,7 +45,7 @@ def check_config(path: Path, screens: Mapping[str, Sequence[Action]]) -> list[Se
     Raises:
         InputFileError: If the file cannot be read.
     """
-    found = check_file(path, CHOICES)
+    found = load_user_themes() + check_file(path, CHOICES)
     if not path.exists():
         return found
     table, text = read_toml(path)

@@ -9,16 +9,21 @@ that use the terminal's own colors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.color import blend_rgb, parse_rgb_hex
 from textual.theme import Theme
 
+from tokviz.errors import TokvizError
 from tokviz.share.colours import DARK as DARK_COLOURS
 from tokviz.share.colours import LIGHT as LIGHT_COLOURS
 from tokviz.share.colours import Colours
+from tokviz.storage.toml_file import line_of, read_toml
+from tokviz.workspace.settings import SettingError, config_path, did_you_mean
 
 DARK = "tokviz-dark"
 """Name of the dark theme."""
@@ -210,6 +215,7 @@ THEMES = {
     f"{OWN}-light": _TERMINAL_LIGHT,
 }
 """Every theme by its name."""
+_OWN_THEMES = tuple(THEMES)
 
 # Token colors must be in the terminal's palette, as in Rich's tables:
 # rounded they would be equal.
@@ -239,6 +245,77 @@ _IN_256 = {
 }
 
 
+def load_user_themes() -> list[SettingError]:
+    """Add the themes in the folder `themes` beside the user's settings to `THEMES`.
+
+    Returns:
+        The errors in files that are left out.
+    """
+    errors = []
+    for path in sorted((config_path().parent / "themes").glob("*.toml")):
+        try:
+            if path.stem in _OWN_THEMES:
+                raise SettingError(path, 1, path.stem, "a theme of tokviz has this name")
+            THEMES[path.stem] = read_look(path)
+        except SettingError as error:
+            errors.append(error)
+        except TokvizError as error:
+            errors.append(SettingError(path, 1, path.stem, getattr(error, "reason", str(error))))
+    theme.cache_clear()
+    return errors
+
+
+def read_look(path: Path) -> Look:
+    """Read a theme: the colors that differ from those of the theme under `based_on`.
+
+    Raises:
+        InputFileError: If the file cannot be read, or is not TOML.
+        SettingError: If a key or a value is wrong.
+    """
+    table, text = read_toml(path)
+
+    def replaced(old: Any, given: Mapping[str, Any], within: str = "") -> Any:
+        for key, value in given.items():
+            own = getattr(old, key, None) if key in old._fields else None
+            if not isinstance(own, str | tuple) or key in ("tokens", "signs"):
+                reason = f"there is no such key{did_you_mean(key, old._fields)}"
+                raise SettingError(path, line_of(text, within, key), key, reason)
+            listed = value if isinstance(own, tuple) and isinstance(value, list) else [value]
+            n_wanted = len(own) if isinstance(own, tuple) and own else len(listed)
+            is_text = key == "help" and isinstance(value, str)
+            are_colours = all(isinstance(it, str) and _COLOUR.fullmatch(it) for it in listed)
+            if not is_text and (len(listed) != n_wanted or not are_colours):
+                wanted = "a color" if n_wanted == 1 else f"a list of {n_wanted} colors"
+                reason = f'must be {wanted} such as "#8ab4f8"'
+                raise SettingError(path, line_of(text, within, key), key, reason)
+            old = old._replace(**{key: tuple(listed) if isinstance(own, tuple) else value})
+        return old
+
+    base = table.pop("based_on", DARK)
+    if base not in _OWN_THEMES:
+        reason = f"there is no {base!r}{did_you_mean(str(base), _OWN_THEMES)}"
+        raise SettingError(path, line_of(text, "", "based_on"), "based_on", reason)
+    look = THEMES[base]
+    signs = replaced(
+        _Signs(*look.signs), {key: table.pop(key) for key in _Signs._fields if key in table}
+    )
+    tokens = table.pop("tokens", {})
+    if not isinstance(tokens, dict):
+        raise SettingError(path, line_of(text, "", "tokens"), "tokens", "must be a table")
+    tokens = replaced(look.tokens, tokens, "tokens")
+    return replaced(look._replace(signs=tuple(signs), tokens=tokens), table)  # type: ignore[no-any-return]
+
+
+class _Signs(NamedTuple):
+    accent: str
+    warning: str
+    error: str
+    success: str
+
+
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
+
+
 def look_of(name: str, color_system: str | None) -> Look:
     """Return the look of a theme in a terminal; a theme of Textual looks like the first one.
 
@@ -254,9 +331,11 @@ def look_of(name: str, color_system: str | None) -> Look:
 
 
 def fellow(name: str) -> str:
-    """Return the light counterpart of a dark theme, or the reverse."""
-    kind, _, shade = name.rpartition("-")
-    return f"{kind}-{'light' if shade == 'dark' else 'dark'}"
+    """Return the light counterpart of a dark theme, or the reverse; tokviz's own if it has none."""
+    kind, _, _ = name.rpartition("-")
+    is_dark = name not in THEMES or THEMES[name].dark
+    other = f"{kind}-{'light' if is_dark else 'dark'}"
+    return other if other in THEMES else LIGHT if is_dark else DARK
 
 
 _SHARES = {
