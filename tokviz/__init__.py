@@ -72,13 +72,15 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 __all__ = sorted(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that a command loads only the modules it needs."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'tokviz' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name on first use, so that a command loads only the modules it needs."""
+        if name not in _MODULES:
+            raise AttributeError(f"module 'tokviz' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

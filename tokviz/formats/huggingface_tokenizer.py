@@ -176,7 +176,7 @@ class HuggingFaceTokenizer(Tokenizer):
             return "none"
         if allowed is True or allowed == "all":
             return "all"
-        if not isinstance(allowed, str) and set(allowed) >= self.special_tokens.keys():
+        if set(allowed or ()) >= self.special_tokens.keys():
             return "all"
         raise SpecialTokenError(
             f"{self.name} recognizes all its special tokens or none: give 'all', 'none' or "

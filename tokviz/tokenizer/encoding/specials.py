@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from tokviz.errors import SpecialTokenError
 
-AllowedSpecial = Literal["all", "none", "huggingface"] | Collection[str]
+AllowedSpecial = Literal["all", "none", "huggingface"] | Set[str] | list[str] | tuple[str, ...]
 """Special tokens to recognize in a text; others are plain text. See `Tokenizer.encode`."""
 
 
