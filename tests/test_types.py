@@ -36,7 +36,7 @@ WRONG = {
     'tok.decode("a")': "arg-type",
     'tokviz.train("a", "300")': "arg-type",
     'tokviz.train(["a"], 300, special_ids="middle")': "arg-type",
-    'tokviz.render(tok, [], specials=1)': "arg-type",
+    "tokviz.render(tok, [], specials=1)": "arg-type",
     "tok.tokenize(1)": "arg-type",
     'x: str = tok.encode("a")': "assignment",
 }

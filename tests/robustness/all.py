@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NO_BENCHES = {"all.py", "inside.py", "newest_textual.py"}
+NO_BENCHES = {"all.py", "inside.py", "newest_textual.py", "real_files.py"}
 _COMMAND = re.compile(r"^ +python tests/robustness/(\w+\.py)([^#\n]*)", re.MULTILINE)
 _FIGURE = re.compile(r"(.+?)(?:; must be| \(target) (.+?)\)?")
 """The format in which programs print a figure and its limit."""
