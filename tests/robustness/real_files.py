@@ -156,7 +156,8 @@ def compared(path: Path, n: int) -> tuple[str, bool]:
         tiles = all(
             int(start) == end for (start, _), end in zip(found.byte_spans, ends, strict=False)
         )
-        gaps += not tiles or ends[-1] != len(text.encode())
+        # White space without a token has no span.
+        gaps += not tiles or (bool(found.ids) and ends[-1] != len(text.encode()))
     shown = f"; first: {min(differing, key=len)!r}"[:120] if differing else ""
     equal = f"{len(pairs) - len(differing)}/{len(pairs)} equal, {gaps} gaps"
     return f"{how}, {seconds:.1f} s, {equal}{shown}", bool(differing or gaps)
