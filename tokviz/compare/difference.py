@@ -14,8 +14,8 @@ proof, the verdict says that no difference was found, and how many texts were tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import zip_longest
 from operator import itemgetter
@@ -29,28 +29,30 @@ from tokviz.compare.causes import Cause
 from tokviz.compare.difference_texts import aimed_texts
 from tokviz.compare.vocabularies import Int64s, VocabularyDifference, diff_vocabularies
 from tokviz.errors import PatternError
-from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
+from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.formats.loader import load
-from tokviz.formats.tokenizer_ipc import to_parts
+from tokviz.formats.tokenizer_ipc import of_ranks, to_parts
 from tokviz.storage.files import StrPath, read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
 from tokviz.text.sentences import Sentence, pluralize
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 Verdict = Literal["same ids", "no difference found", "other special tokens", "different"]
-SEARCH_SECONDS = 60.0
+SEARCH_SECONDS = 60
 """The longest search for texts."""
-_MOST_EXAMPLES = 3
-"""Texts to find for each aim of the search."""
-_BATCH, _MOST_SHORTENED, _SHORT = 200, 10, 24
-"""Texts encoded between two checks; texts of them that are explained; characters of a text that is
-not shortened."""
+_MOST_EXAMPLES, _MOST_EXPLAINED, _BATCH = 3, 10, 200
+"""Texts to find for each aim of the search; texts to explain in each batch; size of a batch."""
 _DESCRIPTIVE = ("name", "source", "lossy", "doubt", "report", "pattern", "sizes", "post_processor")
-"""Entries of a serialized tokenizer that do not change ids; the pattern is compared apart."""
+"""Entries of a serialized tokenizer that do not change ids, or are compared separately."""
 _SPECIAL_TABLES = slice(2, 6)
-"""The tables of special tokens, whose order does not matter."""
-_MOST_NAMES = 4
+"""The tables of special tokens, which are compared separately."""
+_SUMMARIES: dict[Verdict, str] = {
+    "same ids": "Same ids: all parts that encode text are equal.",
+    "no difference found": "No difference found: {tried} have the same ids (no proof for all).",
+    "other special tokens": "Same vocabulary, other special tokens: {plain} the same ids in both.",
+    "different": "Different: the same text can have other ids.",
+}  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -92,13 +94,14 @@ class TokenizerDiff:
     Attributes:
         a: The first tokenizer.
         b: The second one.
+        tokens: The difference of their vocabularies.
         same_ids: Whether the parts prove that every text has the same ids.
         vocabulary: The ordinary tokens and their ids.
         merges: The merges in their order.
         special_tokens: The special tokens, their ids and flags, and those added around a text.
         split_pattern: The split pattern, or the pre-tokenizer of a library.
         normalizer: The normalization before text is split.
-        chat_template: The default chat template beside each file.
+        chat_template: The chat templates beside each file.
         padded_size: The rows of the model's embedding, from `config.json` beside the file.
         examples: Texts whose ids differ, in the order of the search.
         n_same: Number of texts of the search that both encode as the same ids.
@@ -107,6 +110,7 @@ class TokenizerDiff:
 
     a: Tokenizer
     b: Tokenizer
+    tokens: VocabularyDifference
     same_ids: bool
     vocabulary: Part
     merges: Part
@@ -120,194 +124,118 @@ class TokenizerDiff:
     complete: bool = True
 
     @property
-    def encoding_parts(self) -> tuple[Part, ...]:
-        """The parts that decide about the ids of a text without special tokens."""
-        return self.vocabulary, self.merges, self.split_pattern, self.normalizer
-
-    @property
     def parts(self) -> tuple[Part, ...]:
-        """All parts."""
-        vocabulary, merges, pattern, normalizer = self.encoding_parts
-        rest = self.chat_template, self.padded_size
-        return vocabulary, merges, self.special_tokens, pattern, normalizer, *rest
+        """All parts; the first four decide about texts without special tokens."""
+        plain = self.vocabulary, self.merges, self.split_pattern, self.normalizer
+        return (*plain, self.special_tokens, self.chat_template, self.padded_size)
 
     @property
     def verdict(self) -> Verdict:
         """Whether the ids of texts can differ."""
         if not self.examples:
             return "same ids" if self.same_ids else "no difference found"
-        is_equal = all(part.same is not False for part in self.encoding_parts)
+        is_equal = all(part.same is not False for part in self.parts[:4])
         only_specials = all(example.cause == "specials" for example in self.examples)
         return "other special tokens" if is_equal and only_specials else "different"
 
     @property
     def summary(self) -> str:
         """The verdict in a sentence."""
-        tried = f"{self.n_same:,} texts" + (
-            "" if self.complete else ", before the search was stopped,"
-        )
-        if self.verdict == "same ids":
-            return "Same ids: all parts that encode text are equal."
-        if self.verdict == "no difference found":
-            return (f"No difference found: {tried} have the same ids in both, but their parts do "
-                    "not prove that all texts do.")  # fmt: skip
-        if self.verdict == "different":
-            return "Different: the same text can have other ids."
-        is_proven = all(part.same for part in self.encoding_parts)
-        proof = "text without them has" if is_proven else f"{tried} have"
-        return f"Same vocabulary, other special tokens: {proof} the same ids in both."
+        tried = f"{self.n_same:,} texts" + ("" if self.complete else " until the time limit")
+        is_proven = all(part.same for part in self.parts[:4])
+        plain = "text without them has" if is_proven else f"{tried} have"
+        return _SUMMARIES[self.verdict].format(tried=tried, plain=plain)
 
 
 def diff(
     a: StrPath | Tokenizer,
     b: StrPath | Tokenizer,
     *,
-    tokens: VocabularyDifference | None = None,
     seconds: float = SEARCH_SECONDS,
-    cancelled: Callable[[], bool] = never,
-    on_progress: Callable[[float], object] = lambda share: None,
+    on_progress: Callable[[float, TokenizerDiff], object] = lambda share, found: None,
 ) -> TokenizerDiff:
     """Compare two tokenizers: their parts, and the ids of texts that aim at the difference.
 
     Args:
         a: A tokenizer, or a name or path as for `tokviz.load`.
         b: Another one.
-        tokens: The difference of their vocabularies, if it is known.
         seconds: The longest search for texts; it always tries the same texts in the same order.
-        cancelled: Called regularly; the work ends once it returns True.
-        on_progress: Called with the completed share of the search.
+        on_progress: Called with the completed share of the search, and the result so far; an
+            exception from it ends the work.
 
     Raises:
-        Cancelled: If `cancelled` returned True.
-        TokvizError: If one of them cannot be loaded, or cannot encode any more.
+        TokvizError: If one of them cannot be loaded, or can no longer encode.
     """
     a, b = (one if isinstance(one, Tokenizer) else load(one) for one in (a, b))
-    if tokens is None:
-        indexes = [VocabularyIndex(one, cancelled=cancelled) for one in (a, b)]
-        tokens = diff_vocabularies(indexes[0], indexes[1], cancelled)
-    is_proven = _prove_same(a, b)
-    vocabulary, specials = _vocabulary(a, b, tokens), _specials(a, b)
-    same_ids = is_proven and specials.same is True
-    search = _Search(a, b, seconds, cancelled, on_progress)
-    examples = () if same_ids else (*_added(a, b), *search.examples(aimed_texts(tokens)))
-
-    def part(name: str, texts: tuple[str, str], same: bool) -> Part:
-        is_unknown = (a.remote or b.remote) and same and not is_proven
-        return Part(name, None if is_unknown else same, texts)
-
-    patterns = a.split_pattern, b.split_pattern
-    normalizers = _normalizer(a), _normalizer(b)
-    return TokenizerDiff(
-        a,
-        b,
-        same_ids,
-        vocabulary,
-        _merges(a, b, is_proven, vocabulary.same),
-        specials,
-        part(
-            "split pattern",
-            (patterns[0].name, patterns[1].name),
-            a.remote != b.remote or _is_same_pattern(*patterns),
-        ),
-        part("normalizer", normalizers, normalizers[0] == normalizers[1]),
-        _chat_template(a, b),
-        _padded_size(a, b),
-        examples,
-        search.n_same,
-        search.complete,
-    )
+    tokens = diff_vocabularies(VocabularyIndex(a), VocabularyIndex(b))
+    is_proven, specials, vocabulary = _prove_same(a, b), _specials(a, b), _vocabulary(a, b, tokens)
+    merges, *others = _other_parts(a, b, is_proven)
+    is_same = is_proven and specials.same is True
+    parts = (vocabulary, merges, specials, *others)
+    found = TokenizerDiff(a, b, tokens, is_same, *parts)  # type: ignore[arg-type]  # seven parts
+    on_progress(0, found)
+    for share, found in () if is_same else _search(found, monotonic() + seconds):  # noqa: B020
+        on_progress(share, found)
+    return found
 
 
 # -- the parts
 
 
 def _prove_same(a: Tokenizer, b: Tokenizer) -> bool:
-    """Return whether the parts prove that texts without special tokens have the same ids."""
+    """Return whether texts without special tokens are certain to have the same ids."""
     if a.remote or b.remote:
         files = [one.load_report.subject if one.load_report else "" for one in (a, b)]
         if a.remote != b.remote or not all(map(isfile, files)):
             return False
         one, other = (sha256(read_file(file, limit=MAX_JSON_BYTES)).digest() for file in files)
         return one == other
-    (head_a, tables_a), (head_b, tables_b) = to_parts(a), to_parts(b)
-    heads = [{key: head[key] for key in head if key not in _DESCRIPTIVE}
-             for head in (head_a, head_b)]  # fmt: skip
-    del tables_a[_SPECIAL_TABLES], tables_b[_SPECIAL_TABLES]
-    return (
-        heads[0] == heads[1]
-        and _is_same_pattern(a.split_pattern, b.split_pattern)
-        and tables_a == tables_b
-    )
-
-
-def _is_same_pattern(a: SplitPattern, b: SplitPattern) -> bool:
-    """Return whether two patterns have the same regex in the same version of Unicode."""
-    return (a.regex, a.unicode_of_tiktoken) == (b.regex, b.unicode_of_tiktoken)
-
-
-def _counted(**counts: int) -> str:
-    named = ((name.replace("_", " "), number) for name, number in counts.items())
-    return ", ".join(f"{number:,} {name}" for name, number in named if number)
+    keys = []
+    for tokenizer in (a, b):
+        head, tables = to_parts(tokenizer)
+        del tables[_SPECIAL_TABLES]
+        pattern = tokenizer.split_pattern
+        options = {key: head[key] for key in head if key not in _DESCRIPTIVE}
+        keys.append((pattern.regex, pattern.unicode_of_tiktoken, options, tables))
+    return keys[0] == keys[1]
 
 
 def _vocabulary(a: Tokenizer, b: Tokenizer, found: VocabularyDifference) -> Part:
-    def ordinary(index: VocabularyIndex, rows: Int64s, other: Tokenizer) -> int:
+    def n_only(index: VocabularyIndex, rows: Int64s, other: Tokenizer) -> int:
         tokens = (index.tokens[row] for row in rows[~index.special[rows]].tolist())
         specials = {name.encode() for name in other.special_tokens}
         return sum(token not in specials for token in tokens)
 
     moved = found.in_a[found.under_other_ids]
-    note = _counted(
-        only_in_A=ordinary(found.a, found.only_in_a, b),
-        only_in_B=ordinary(found.b, found.only_in_b, a),
-        with_other_ids=int((~found.a.special[moved]).sum()),
-    )
-
-    def size(index: VocabularyIndex) -> str:
-        return pluralize(int((~index.special).sum()), "token")
-
-    return Part("vocabulary", not note, (size(found.a), size(found.b)), note)
-
-
-def _merges(a: Tokenizer, b: Tokenizer, is_proven: bool, same_vocabulary: bool | None) -> Part:
-    def described(one: Tokenizer) -> str:
-        if one.remote or one.by_ranks:
-            return "in the library" if one.remote else "ranks of the tokens"
-        option = ", ignore_merges" if one.ignore_merges else ""
-        return pluralize(len(one.merges), "merge") + option
-
-    texts = described(a), described(b)
-    if a.remote or b.remote or a.by_ranks or b.by_ranks:
-        by_ranks = same_vocabulary if a.by_ranks and b.by_ranks else None
-        return Part("merges", is_proven or by_ranks, texts)
-    pairs = enumerate(zip_longest(a.merges, b.merges), 1)
-    first = next((number for number, (one, other) in pairs if one != other), None)
-    note = f"first difference at merge {first:,}" if first else ""
-    return Part("merges", not note and a.ignore_merges == b.ignore_merges, texts, note)
+    counts = {
+        "only in A": n_only(found.a, found.only_in_a, b),
+        "only in B": n_only(found.b, found.only_in_b, a),
+        "with other ids": int((~found.a.special[moved]).sum()),
+    }
+    note = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+    one, other = (f"{int((~index.special).sum()):,} tokens" for index in (found.a, found.b))
+    return Part("vocabulary", not note, (one, other), note)
 
 
 def _specials(a: Tokenizer, b: Tokenizer) -> Part:
-    ids_a, ids_b, flags = a.special_tokens, b.special_tokens, (a.specials, b.specials)
-    shared = [name for name in ids_a if name in ids_b]
-    normalized, non_special = (
-        set(one) ^ set(other)
-        for one, other in ((flags[0].normalized, flags[1].normalized),
-                           (flags[0].non_special, flags[1].non_special))
+    own, other = (
+        {text: (token_id, text in one.normalized, text in one.non_special)
+         for text, token_id in one.ids.items()}
+        for one in (a.specials, b.specials)
     )  # fmt: skip
     groups = {
-        "only in A": [name for name in ids_a if name not in ids_b],
-        "only in B": [name for name in ids_b if name not in ids_a],
-        "with other ids": [name for name in shared if ids_a[name] != ids_b[name]],
-        "with other flags": [name for name in shared if name in normalized | non_special],
+        "only in A": [text for text in own if text not in other],
+        "only in B": [text for text in other if text not in own],
+        "with other ids or flags": [it for it in own if own[it] != other.get(it, own[it])],
     }
     notes = [
-        f"{len(names):,} {group}: " + ", ".join(names[:_MOST_NAMES])
-        + (", …" if len(names) > _MOST_NAMES else "")
-        for group, names in groups.items() if names
+        f"{len(texts):,} {group}: {', '.join(texts[:4])}" + ", …" * (len(texts) > 4)
+        for group, texts in groups.items() if texts
     ]  # fmt: skip
     if _around(a) != _around(b):
-        notes.append(f"added around a text: {_adding(a)} in A, {_adding(b)} in B")
-    texts = pluralize(len(ids_a), "token"), pluralize(len(ids_b), "token")
+        adding = [" … ".join(map(one.decode, _around(one))) for one in (a, b)]
+        notes.append(f"added around a text: {adding[0]} in A, {adding[1]} in B")
+    texts = pluralize(len(own), "token"), pluralize(len(other), "token")
     return Part("special tokens", not notes, texts, "; ".join(notes))
 
 
@@ -315,146 +243,106 @@ def _around(one: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return one.post_processor.before, one.post_processor.after
 
 
-def _adding(one: Tokenizer) -> str:
-    before, after = (one.decode(ids) for ids in _around(one))
-    return f"{before}…{after}"
+def _other_parts(a: Tokenizer, b: Tokenizer, is_proven: bool) -> Iterator[Part]:
+    """Yield the other parts, in the order of the attributes of `TokenizerDiff`."""
+    facts, is_exact = zip(_facts(a), _facts(b), strict=True), not (a.remote or b.remote)
+    for (name, kind, own, text), (_, other_kind, other, other_text) in facts:
+        is_known = kind == other_kind and own is not None is not other
+        same = own == other and (is_exact or kind == "model" or None) if is_known else None
+        same = same or (is_proven and kind != "model") or same
+        note = ""
+        if same is False and kind == "list":
+            pairs = enumerate(zip_longest(a.merges, b.merges), 1)
+            first = next((number for number, (one, two) in pairs if one != two), None)
+            note = f"first difference at merge {first:,}" if first else ""
+        yield Part(name, same, (text, other_text), note)
 
 
-def _normalizer(one: Tokenizer) -> str:
+def _facts(one: Tokenizer) -> Iterator[tuple[str, str, object, str]]:
+    """Yield parts: a name, a kind, a value to compare with one of the same kind, and a text."""
+    kind, tables = "library" if one.remote else "native", one.tables
+    if one.remote:
+        yield "merges", kind, None, "in the library"
+    elif isinstance(tables, PackedRanks):
+        yield "merges", "ranks", [*map(bytes, of_ranks(tables))], "ranks of the tokens"
+    else:
+        text = pluralize(len(tables.pairs) // 2, "merge") + ", ignore_merges" * one.ignore_merges
+        yield "merges", "list", (one.merges, one.ignore_merges), text
+    pattern = one.split_pattern
+    value = pattern.name if one.remote else (pattern.regex, pattern.unicode_of_tiktoken)
+    yield "split pattern", kind, value, pattern.name
     notes = one.load_report.findings if one.load_report else ()
-    messages = (note.message for note in notes if note.where == "normalizer")
-    in_brackets = (message.partition("(")[2].partition(")")[0] for message in messages)
-    return "NFC" if one.nfc else next(in_brackets, "none")
-
-
-def _chat_template(a: Tokenizer, b: Tokenizer) -> Part:
-    def templates(one: Tokenizer) -> Mapping[str, str]:
-        files = model_files_of(one)
-        return files.templates if files else {}
-
-    def described(found: Mapping[str, str]) -> str:
-        return pluralize(sum(map(len, found.values())), "character") if found else "none"
-
-    own, other = templates(a), templates(b)
-    same = own == other if a.folder and b.folder else None
-    return Part("chat template", same, (described(own), described(other)))
-
-
-def _padded_size(a: Tokenizer, b: Tokenizer) -> Part:
-    rows = _n_rows(a), _n_rows(b)
-
-    def described(n_rows: int | None, n_ids: int) -> str:
-        lacking = f", too few for {n_ids:,} ids" if n_rows is not None and n_rows < n_ids else ""
-        return "unknown" if n_rows is None else f"{n_rows:,} rows{lacking}"
-
-    texts = described(rows[0], a.n_vocab), described(rows[1], b.n_vocab)
-    return Part("padded size", None if None in rows else rows[0] == rows[1], texts)
-
-
-def _n_rows(one: Tokenizer) -> int | None:
+    messages = [note.message for note in notes if note.where == "normalizer"]
+    kinds = "".join(messages).partition("(")[2].partition(")")[0]
+    normalizer = "NFC" if one.nfc else kinds or "none"
+    yield "normalizer", "name", normalizer, normalizer
+    files = model_files_of(one)
+    templates = files.templates if files else {} if one.folder else None
+    size = pluralize(sum(map(len, (templates or {}).values())), "character")
+    yield "chat template", "model", templates, size if templates or one.folder else "unknown"
     path = join(one.folder, "config.json")
-    if not one.folder or not isfile(path):
-        return None
-    config = read_json(path, limit=MAX_TEMPLATE_BYTES)
-    inner = config.get("text_config") if isinstance(config, dict) else None
-    for part in (config, inner):
-        size = part.get("vocab_size") if isinstance(part, dict) else None
-        if isinstance(size, int):
-            return size
-    return None
+    config = read_json(path, limit=MAX_TEMPLATE_BYTES) if one.folder and isfile(path) else None
+    inner = config.get("text_config", config) if isinstance(config, dict) else None
+    n_rows = inner.get("vocab_size") if isinstance(inner, dict) else None
+    text = f"{n_rows:,} rows for {one.n_vocab:,} ids" if isinstance(n_rows, int) else "unknown"
+    yield "padded size", "model", n_rows, text
 
 
 # -- the search
 
 
-def _added(a: Tokenizer, b: Tokenizer) -> Iterator[Example]:
-    """Yield a text to which the two add other special tokens."""
+def _search(found: TokenizerDiff, end: float) -> Iterator[tuple[float, TokenizerDiff]]:
+    """Yield the completed share and the result so far."""
+    a, b = found.a, found.b
+    examples: list[Example] = []
     if _around(a) != _around(b):
-        text = "a"
-        ids = [[*before, *one.encode(text), *after]
-               for one, (before, after) in ((a, _around(a)), (b, _around(b)))]  # fmt: skip
-        why = ("With add_special_tokens, the two add other special tokens around a text.",)
-        yield Example(text, (ids[0], ids[1]), "specials", (why,))
-
-
-class _Search:
-    """A search for texts whose ids differ.
-
-    Attributes:
-        n_same: Number of texts with the same ids so far.
-        complete: Whether no time limit has stopped the search.
-    """
-
-    def __init__(
-        self, a: Tokenizer, b: Tokenizer, seconds: float,
-        cancelled: Callable[[], bool], on_progress: Callable[[float], object],
-    ) -> None:  # fmt: skip
-        self._a, self._b, self._cancelled, self._on_progress = a, b, cancelled, on_progress
-        self._end = monotonic() + seconds
-        self.n_same, self.complete = 0, True
-
-    def examples(self, aims: list[list[str]]) -> Iterator[Example]:
-        """Yield the first texts of each list whose ids differ, shortened if they are long."""
-        n_all, n_done, seen = sum(map(len, aims)), 0, set[tuple[Sentence, ...]]()
-        for texts in aims:
-            n_found = 0
-            for start in range(0, len(texts), _BATCH):
-                if self._cancelled():
-                    raise Cancelled
-                self._on_progress((n_done + start) / n_all)
-                if n_found >= _MOST_EXAMPLES or not self.complete:
+        one, other = ([*own[0], *it.encode("a"), *own[1]] for it in (a, b) for own in [_around(it)])
+        why: Sentence = ("With add_special_tokens, they add other special tokens around a text.",)
+        examples.append(Example("a", (one, other), "specials", (why,)))
+    aims, n_done, n_same = aimed_texts(found.tokens), 0, 0
+    n_all = sum(map(len, aims))
+    for texts in aims:
+        n_found = 0
+        for start in range(0, len(texts), _BATCH):
+            if n_found == _MOST_EXAMPLES or monotonic() > end:
+                break
+            same, different = _differing(a, b, texts[start : start + _BATCH])
+            n_same += same
+            for is_renumbered, text in different[:_MOST_EXPLAINED]:
+                if n_found >= (1 if is_renumbered else _MOST_EXAMPLES):
                     break
-                self.complete = monotonic() < self._end
-                differing = self._differing(texts[start : start + _BATCH])
-                for is_renumbered, text in differing[:_MOST_SHORTENED]:
-                    if n_found == (1 if is_renumbered else _MOST_EXAMPLES):
-                        break
-                    example = self._example(self._shortened(text, is_renumbered))
-                    if example.why not in seen:
-                        seen.add(example.why)
-                        n_found += 1
-                        yield example
-            n_done += len(texts)
+                example = _example(a, b, text)
+                if all(example.why != other.why for other in examples):
+                    n_found += 1
+                    examples.append(example)
+            found = replace(found, examples=tuple(examples), n_same=n_same)
+            yield (n_done + start) / n_all, found
+        n_done += len(texts)
+    yield 1.0, replace(found, examples=tuple(examples), complete=monotonic() <= end)
 
-    def _differing(self, texts: list[str]) -> list[tuple[bool, str]]:
-        """Return the texts whose ids differ, each with whether only the ids of its tokens do."""
-        a, b = self._a, self._b
-        try:
-            ids = zip(*(one.encode_byte_texts(texts, True) for one in (a, b)), strict=True)
-            pairs = list(zip(texts, ids, strict=True))
-        except PatternError:  # a step takes too long: nothing is known about this text
-            alone = texts if len(texts) > 1 else ()
-            return [found for text in alone for found in self._differing([text])]
-        different = [
-            ([*map(a.token_bytes, own)] == [*map(b.token_bytes, other)], text)
-            for text, (own, other) in pairs
-            if own != other
-        ]
-        self.n_same += len(texts) - len(different)
-        return sorted(different, key=itemgetter(0))
 
-    def _shortened(self, text: str, is_renumbered: bool) -> str:
-        """Remove parts of a long text as long as it differs in the same way."""
-        size = len(text) // 2 if len(text) > _SHORT else 0
-        while size and not self._cancelled():
-            start = 0
-            while start < len(text):
-                shorter = text[:start] + text[start + size :]
-                if shorter and self._differing([shorter]) == [(is_renumbered, shorter)]:
-                    text = shorter
-                else:
-                    start += size
-            size //= 2
-        return text
+def _differing(a: Tokenizer, b: Tokenizer, texts: list[str]) -> tuple[int, list[tuple[bool, str]]]:
+    """Return the number of texts with equal ids, and the others.
 
-    def _example(self, text: str) -> Example:
-        a, b = self._a, self._b
-        ids = a.encode_byte_text(text), b.encode_byte_text(text)
-        found = next(iter(Comparison(text, [a, b]).disagreements), None)
-        if found is not None:
-            return Example(text, ids, found.cause, found.sentences(found.other))
-        own, other = next(
-            (pair for pair in zip(*ids, strict=False) if pair[0] != pair[1]), (-1, -1)
-        )
-        why = ("The token ", a.token_bytes(own), f" has the id {own} in A and {other} in B.")
-        return Example(text, ids, "specials" if a.is_special(own) else "ids", (why,))
+    The bool tells whether their tokens differ only in their ids; those texts come last.
+    """
+    try:
+        ids = [[*one.encode_byte_texts(texts, True)] for one in (a, b)]
+    except PatternError:  # a step of one of them takes too long
+        return 0, []
+    different = [
+        ([*map(a.token_bytes, own)] == [*map(b.token_bytes, other)], text)
+        for text, own, other in zip(texts, *ids, strict=True)
+        if own != other
+    ]
+    return len(texts) - len(different), sorted(different, key=itemgetter(0))
+
+
+def _example(a: Tokenizer, b: Tokenizer, text: str) -> Example:
+    ids = a.encode_byte_text(text), b.encode_byte_text(text)
+    found = next(iter(Comparison(text, [a, b]).disagreements), None)
+    if found is not None:
+        return Example(text, ids, found.cause, found.sentences(found.other))
+    own, other = next(pair for pair in zip_longest(*ids, fillvalue=-1) if pair[0] != pair[1])
+    why = ("The token ", a.bytes_of(own) or b"", f" has the id {own} in A and {other} in B.")
+    return Example(text, ids, "specials" if a.is_special(own) else "ids", (why,))
