@@ -14,17 +14,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from random import Random
+from typing import TypeVar
 
 from tokviz.compare.report import parallel_texts, sample_texts
-from tokviz.compare.vocabularies import VocabularyDifference
+from tokviz.compare.vocabularies import Int64s, VocabularyDifference
 from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.formats.self_check import SAMPLES
 from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
 
-_MOST, _MOST_MERGES, _MOST_CHECKED = 2_000, 4_000, 1_000_000
-"""Limits: texts of a list of tokens, texts of merges, pairs of merges to check for their order."""
+Item = TypeVar("Item")
+_MOST, _MOST_IN_LIBRARY, _MOST_CHECKED = 4_000, 500, 1_000_000
+"""Limits: texts of one kind, with a library, and pairs of merges to check for their order."""
 _SHORT = re.compile(r"\s*\S{1,12}\s*\S{0,12}")
 """A short part of a text."""
 
@@ -33,17 +35,18 @@ def aimed_texts(difference: VocabularyDifference) -> list[list[str]]:
     """Return lists of byte texts, those of one aim together."""
     one, other = difference.a, difference.b
     a, b = one.tokenizer, other.tokenizer
+    most = _MOST_IN_LIBRARY if a.remote or b.remote else _MOST
     names = sorted({*a.special_tokens, *b.special_tokens})
     names.sort(key=lambda name: a.special_tokens.get(name) == b.special_tokens.get(name))
-    specials = [bytetext.as_byte_text(name) for name in names[:_MOST]]
+    specials = [bytetext.as_byte_text(name) for name in names[:most]]
     moved = difference.under_other_ids
     tokens = [
-        *_tokens(one, difference.only_in_a.tolist()),
-        *_tokens(other, difference.only_in_b.tolist()),
-        *_tokens(one, difference.in_a[moved].tolist()),
+        *_tokens(one, difference.only_in_a, most),
+        *_tokens(other, difference.only_in_b, most),
+        *_tokens(one, difference.in_a[moved], most),
     ]
-    shared = _tokens(one, difference.in_a.tolist())
-    merges = [bytetext.from_bytes(text) for text in islice(_merge_texts(a, b), _MOST_MERGES)]
+    shared = _tokens(one, difference.in_a, most)
+    merges = [bytetext.from_bytes(text) for text in islice(_merge_texts(a, b), most)]
     found = json.loads(asset_path("words/probes.json").read_text(encoding="utf-8"))
     texts, spaces = found["texts"], found["spaces"]
     words = [word for text in texts for word in text.split(" ")]
@@ -53,15 +56,15 @@ def aimed_texts(difference: VocabularyDifference) -> list[list[str]]:
     probes += [f"{left}{space}{right}" for space in spaces for left, right in sides]
     characters = [chr(code) for code in range(0x80, 0x30000) if not 0xD800 <= code < 0xE000]
     changed = [char for char in characters if unicodedata.normalize("NFKC", char) != char]
-    some = [*_spread(changed), *_spread(characters)]
+    some = [*_spread(changed, most), *_spread(characters, most)]
     samples = chain((text for _, text in sample_texts()), parallel_texts().values())
     lines = [part for text in samples for part in _SHORT.findall(text)]
     random = Random(0)
-    pieces = [*words, *spaces, *tokens[:_MOST], *shared, *merges[:_MOST]]
+    pieces = [*words, *spaces, *tokens, *shared, *merges]
     pools = [pieces, words, specials or words, spaces]
     mixed = [
         "".join(random.choice(random.choice(pools)) for _ in range(random.randint(2, 6)))
-        for _ in range(_MOST_MERGES)
+        for _ in range(most)
     ]
     around = [f"a {name} b" for name in specials] + [f"  {name}\n" for name in specials]
     normalized = [text for char in some for text in (char, f"a{char}1 {char}b")]
@@ -71,15 +74,15 @@ def aimed_texts(difference: VocabularyDifference) -> list[list[str]]:
     return found
 
 
-def _spread(items: Sequence[str]) -> Sequence[str]:
-    """Return at most `_MOST` items, evenly spaced."""
-    return items[:: -(-len(items) // _MOST) or 1]
+def _spread(items: Sequence[Item], most: int) -> Sequence[Item]:
+    """Return at most that many items, evenly spaced."""
+    return items[:: -(-len(items) // most) or 1]
 
 
-def _tokens(index: VocabularyIndex, rows: list[int]) -> list[str]:
-    """Return the texts of tokens, valid text first."""
-    chosen = rows[:: -(-len(rows) // _MOST) or 1]
-    texts = [bytetext.from_bytes(index.tokens[row]) for row in chosen if not index.special[row]]
+def _tokens(index: VocabularyIndex, rows: Int64s, most: int) -> list[str]:
+    """Return the texts of ordinary tokens, valid text first."""
+    chosen = _spread(rows[~index.special[rows]].tolist(), most)
+    texts = (bytetext.from_bytes(index.tokens[row]) for row in chosen)
     return sorted(texts, key=bytetext.has_raw_bytes)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
+from tokviz.explain.vocabulary.index import VocabularyIndex
 
 Int64s = npt.NDArray[np.int64]
 
@@ -43,24 +42,11 @@ class VocabularyDifference:
         return np.flatnonzero(self.a.ids[self.in_a] != self.b.ids[self.in_b])
 
 
-def diff_vocabularies(
-    a: VocabularyIndex, b: VocabularyIndex, cancelled: Callable[[], bool] = never
-) -> VocabularyDifference:
-    """Match the tokens of two vocabularies.
-
-    Args:
-        a: The first one.
-        b: The second one.
-        cancelled: Called regularly; the work ends once it returns True.
-
-    Raises:
-        Cancelled: If `cancelled` returned True.
-    """
+def diff_vocabularies(a: VocabularyIndex, b: VocabularyIndex) -> VocabularyDifference:
+    """Match the tokens of two vocabularies."""
     pairs, none = [np.zeros((2, 0), np.int64)], np.zeros(0, np.int64)
     firsts: list[list[Int64s]] = [[none], [none]]
     for length in np.union1d(a.lengths, b.lengths).tolist():
-        if cancelled():
-            raise Cancelled
         tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
         for rows_so_far, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
             rows_so_far.append(rows)
