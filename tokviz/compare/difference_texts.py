@@ -50,10 +50,10 @@ def aimed_texts(difference: VocabularyDifference) -> list[list[str]]:
     found = json.loads(asset_path("words/probes.json").read_text(encoding="utf-8"))
     texts, spaces = found["texts"], found["spaces"]
     words = [word for text in texts for word in text.split(" ")]
-    probes = [*texts, *(bytetext.from_bytes(sample) for sample in SAMPLES)]
-    probes += [form for word in words for form in (word, f" {word}", f"a{word}", f"{word}s")]
+    probes = [form for word in words for form in (word, f" {word}", f"a{word}", f"{word}s")]
     sides = ("", ""), ("a", "b"), ("", "b"), ("a", ""), (".", "1"), ("世", "\u0301")
     probes += [f"{left}{space}{right}" for space in spaces for left, right in sides]
+    probes += [*texts, *(bytetext.from_bytes(sample) for sample in SAMPLES)]
     characters = [chr(code) for code in range(0x80, 0x30000) if not 0xD800 <= code < 0xE000]
     changed = [char for char in characters if unicodedata.normalize("NFKC", char) != char]
     some = [*_spread(changed, most), *_spread(characters, most)]
