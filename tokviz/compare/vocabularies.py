@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
-from tokviz.explain.vocabulary.scripts import SCRIPTS
-from tokviz.explain.vocabulary.search import LENGTHS, counts_of_lengths, counts_of_scripts
+from tokviz.explain.vocabulary.index import VocabularyIndex
 
 Int64s = npt.NDArray[np.int64]
-
-
-class Group(NamedTuple):
-    """Counts of tokens by script or length: only in A, in both, only in B."""
-
-    name: str
-    only_in_a: int
-    in_both: int
-    only_in_b: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,48 +41,12 @@ class VocabularyDifference:
         """The shared tokens whose ids differ, as indexes into `in_a` and `in_b`."""
         return np.flatnonzero(self.a.ids[self.in_a] != self.b.ids[self.in_b])
 
-    @cached_property
-    def by_script(self) -> tuple[Group, ...]:
-        """The tokens by the script of their letters, the largest groups first."""
-        groups = self._groups(SCRIPTS, counts_of_scripts)
-        return tuple(sorted(groups, key=lambda group: -sum(group[1:])))
 
-    @cached_property
-    def by_length(self) -> tuple[Group, ...]:
-        """The tokens by their length in bytes."""
-        names = [f"{first}" if first == last else f"{first}–{last}" for first, last in LENGTHS[:-1]]
-        return tuple(self._groups([*names, f"{LENGTHS[-1][0]}+"], counts_of_lengths))
-
-    def _groups(
-        self, names: Iterable[str], count: Callable[[VocabularyIndex, Int64s], list[int]]
-    ) -> list[Group]:
-        counts = (
-            count(self.a, self.only_in_a),
-            count(self.a, self.in_a),
-            count(self.b, self.only_in_b),
-        )
-        rows = zip(names, *counts, strict=True)
-        return [Group(*row) for row in rows if any(row[1:])]
-
-
-def diff_vocabularies(
-    a: VocabularyIndex, b: VocabularyIndex, cancelled: Callable[[], bool] = never
-) -> VocabularyDifference:
-    """Match the tokens of two vocabularies.
-
-    Args:
-        a: The first one.
-        b: The second one.
-        cancelled: Called regularly; the work ends once it returns True.
-
-    Raises:
-        Cancelled: If `cancelled` returned True.
-    """
+def diff_vocabularies(a: VocabularyIndex, b: VocabularyIndex) -> VocabularyDifference:
+    """Match the tokens of two vocabularies."""
     pairs, none = [np.zeros((2, 0), np.int64)], np.zeros(0, np.int64)
     firsts: list[list[Int64s]] = [[none], [none]]
     for length in np.union1d(a.lengths, b.lengths).tolist():
-        if cancelled():
-            raise Cancelled
         tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
         for rows_so_far, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
             rows_so_far.append(rows)

@@ -33,6 +33,7 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens import lanes
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.lanes import Lanes
+from tokviz.tui.widgets.spans import RunAction, ToToken
 from tokviz.workspace.prices import prices_path
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings
@@ -312,46 +313,65 @@ async def test_a_view_tells_what_each_script_takes() -> None:
             assert row.split()[2:-1] == [str(n_chars), *(f"{n_chars / n:.2f}" for n in n_tokens)]
 
 
-async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
+async def test_the_difference_of_two_tokenizers_has_a_verdict_and_tokens_that_are_links() -> None:
     app = make_app(compared=("gpt2", "o200k_base"))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 60)) as pilot:
         screen = await show(pilot)
         await pilot.press("f2", "f2")
+        await until(pilot, lambda: screen.differences.found is not None)
         await settle(pilot)
-        one, other = (tokviz.load(name).vocab for name in ("gpt-4", "gpt2"))
-        both = set(one.values()) & set(other.values())
-        found = screen.vocabularies.difference
-        assert found is not None
-        assert abs(len(found.in_a) - len(both)) <= 1, "a special token may be plain in the other"
-        words = " ".join(shown(app).split())
-        counts = (len(found.only_in_a), len(found.in_a), len(found.only_in_b))
-        assert " ".join(["tokens", *(f"{count:,}" for count in counts)]) in words
-        spans = [span for row in screen.vocabulary_rows.rows for span in row]
-        assert {span.action is None for span in spans if span.role == "made"} == {False}
-        assert "Script" in words and "Latin" in words
+        found = screen.differences.found
+        assert found is not None and found.verdict == "different"
+        words = " ".join(" ".join(span.text for span in row) for row in screen.difference_rows.rows)
+        words = " ".join(words.split())
+        assert found.summary in words
+        for part in found.parts:
+            assert part.name in words and part.texts[0] in words
+        assert f"{len(found.tokens.only_in_a):,} tokens only in cl100k_base" in words
+        spans = [span for row in screen.difference_rows.rows for span in row]
+        assert any(isinstance(span.action, ToToken) for span in spans)
         await pilot.press("v")
-        await settle(pilot)
-        assert screen.vocabularies.difference is not found
-        assert "only o200k_base" in shown(app)
+        await until(pilot, lambda: screen.differences.found not in (None, found))
+        other = screen.differences.found
+        assert other is not None and other.b.name == "o200k_base"
         await pilot.press("r")
-        await settle(pilot)
-        assert "only gpt2" in shown(app)
+        await until(pilot, lambda: screen.differences.found not in (None, other))
         await pilot.press("r", "r")
+        await until(pilot, lambda: screen.differences.found is not None)
         await settle(pilot)
-        screen.vocabulary_rows.focus()
+        screen.difference_rows.focus()
         await pilot.press("end")
         await settle(pilot)
-        # “Why?” is about the token at hand in the text, which is none of these.
-        last = max(y for y, line in enumerate(lines(app)) if "→" in line)
-        await pilot.click(offset=(2, last), button=3)
+        # “Why?” is about the current token of the text, which is not one of these.
+        await pilot.click(offset=(4, 30), button=3)
         await settle(pilot)
         assert app.screen is screen
-        await pilot.press("end", "enter")
-        await until(pilot, lambda: app.current_mode == "vocabulary")
         await pilot.press("alt+q", "n")
         await settle(pilot)
-        assert screen.views.front == "tokens"
-        assert screen.disagreements.span == (6, 10)
+
+
+async def test_enter_opens_a_text_whose_ids_differ() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("difference")
+        await until(pilot, lambda: bool((found := screen.differences.found) and found.examples))
+        await settle(pilot)
+        found = screen.differences.found
+        assert found is not None
+        row = next(
+            row for row in screen.difference_rows.rows for span in row
+            if span.action == RunAction("open_example(1)")
+        )  # fmt: skip
+        links = [
+            number for number, one in enumerate(screen.difference_rows.rows)
+            if any(span.action is not None for span in one)
+        ]  # fmt: skip
+        screen.difference_rows.focus()
+        place = list(screen.difference_rows.rows).index(row)
+        await pilot.press("home", *["down"] * links.index(place), "enter")
+        await until(pilot, lambda: app.current_mode == "tokens")
+        await until(pilot, lambda: screen.session.live.text == found.examples[1].text)
 
 
 async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(copied: list[str]) -> None:
@@ -446,11 +466,11 @@ async def test_escape_ends_the_measuring_of_a_report(monkeypatch: pytest.MonkeyP
         assert "Measuring, 50%" not in shown(app)
 
 
-async def test_the_vocabulary_view_says_what_it_needs() -> None:
+async def test_the_difference_view_says_what_it_needs() -> None:
     app = make_app(compared=())
     async with app.run_test(size=(80, 24)) as pilot:
         await show(pilot)
-        await click(pilot, "Vocabularies")
+        await click(pilot, "Difference")
         assert "Add a tokenizer (a) to compare" in shown(app)
 
 
@@ -486,11 +506,11 @@ async def test_a_vocabulary_that_is_read_too_late_does_not_stand_there_without_i
         assert held.wait(WAIT)
         return diff_vocabularies(*arguments[:2])
 
-    monkeypatch.setattr("tokviz.tui.screens.compare.vocabularies.diff_vocabularies", slow)
+    monkeypatch.setattr("tokviz.compare.difference.diff_vocabularies", slow)
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await show(pilot)
-        screen.views.show_view("vocabularies")
+        screen.views.show_view("difference")
         await until(pilot, going.is_set)
         await pilot.press("x")
         await until(pilot, lambda: "Add a tokenizer (a) to compare" in shown(app))
@@ -503,9 +523,9 @@ async def test_the_vocabulary_view_says_of_a_tokenizer_that_it_cannot_be_loaded(
     app = make_app(compared=("/nowhere/tokenizer.json",))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await show(pilot)
-        screen.views.show_view("vocabularies")
+        screen.views.show_view("difference")
         await settle(pilot)
-        words = " ".join("".join(s.text for s in row) for row in screen.vocabulary_rows.rows)
+        words = " ".join("".join(s.text for s in row) for row in screen.difference_rows.rows)
         assert screen.state.others[0].error in words
         assert "Loading" not in words
 
@@ -679,24 +699,25 @@ async def test_vocabularies_that_cannot_be_read_are_not_said_to_be_read_for_ever
     def broken(*arguments: object, **options: object) -> None:
         raise TokvizError("the process of the tokenizer has ended")
 
-    monkeypatch.setattr("tokviz.tui.screens.compare.vocabularies.VocabularyIndex", broken)
+    monkeypatch.setattr("tokviz.compare.difference.VocabularyIndex", broken)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
-        screen.views.show_view("vocabularies")
+        screen.views.show_view("difference")
         await settle(pilot)
         assert "reading…" not in shown(app)
-        assert "the process of the tokenizer has ended" in shown(app)
+        assert "The process of the tokenizer has ended" in shown(app)
 
 
 async def test_the_vocabulary_that_is_compared_stays_when_one_before_it_is_removed() -> None:
     app = make_app(compared=("gpt2", "o200k_base", "qwen2"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
-        screen.vocabularies.compare_with(2)
+        screen.differences.compare_with(2)
         await settle(pilot)
         await screen.run_action("screen.remove_tokenizer(1)")
         await until(pilot, lambda: len(screen.state.others) == 2)
         await settle(pilot)
-        found = screen.vocabularies.difference
-        assert found is not None and found.b.tokenizer.name == "o200k_base"
+        await until(pilot, lambda: screen.differences.found is not None)
+        found = screen.differences.found
+        assert found is not None and found.b.name == "o200k_base"

@@ -145,12 +145,12 @@ def card_rows(told: Told, which: str, width: int) -> list[Row]:
             lead: list[Word] = [(Span(f"{cause}:", "heading"),)]
             if len(told.names) > 2:
                 lead.insert(0, (Span(name, "label"),))
-            rows += flow([*lead, *sentence_words(_safe(sentence))], width)
+            rows += flow([*lead, *sentence_words(safe_sentence(sentence))], width)
     return rows
 
 
-def _safe(sentence: Sequence[str | bytes]) -> Iterator[str | bytes]:
-    # Names of tokenizers and patterns are untrusted: they come from files.
+def safe_sentence(sentence: Sequence[str | bytes]) -> Iterator[str | bytes]:
+    """Make the words of a sentence safe: names of tokenizers and patterns come from files."""
     return (safe(part) if isinstance(part, str) else part for part in sentence)
 
 

@@ -15,13 +15,13 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.compare.difference import Differences
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.navigation import Disagreements
 from tokviz.tui.screens.compare.report import Reports
 from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
-from tokviz.tui.screens.compare.vocabularies import Vocabularies
 from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.price_table import read_prices
@@ -44,7 +44,7 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining,
+        Disagreements, Table, Views, Differences, Reports, TokenizerChoice, Explaining,
         Exporting,
     )  # fmt: skip
     GESTURES = (
@@ -52,7 +52,7 @@ class CompareScreen(TokvizScreen):
         RIGHT_CLICK,
         Gesture("Wheel", "Scrolls all rows together."),
         Gesture("Click a name in the table", "Shows differences to this tokenizer."),
-        Gesture("Click “Vocabularies”", "Compares two vocabularies."),
+        Gesture("Click “Difference”", "Compares the parts and vocabularies of two tokenizers."),
         Gesture("Click a token there", "Shows it on the Vocabulary screen."),
         Gesture("Click ×", "Removes the tokenizer."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers, to change the first row."),
@@ -66,23 +66,23 @@ class CompareScreen(TokvizScreen):
         self.gloss = GlossView(self.session.live, state.rows(), palette, id="gloss")
         self.table = LinkRows(palette, id="table")
         self.card = LinkRows(palette, id="card")
-        self.vocabulary_rows = LinkRows(palette, id="vocabularies")
-        self.vocabulary_rows.answers_why = False
+        self.difference_rows = LinkRows(palette, id="difference")
+        self.difference_rows.answers_why = False
         self.script_rows = LinkRows(palette, id="scripts")
         self.report_rows = LinkRows(palette, id="report")
         empty = Static(_EMPTY, id="empty")
         views = {
             "tokens": self.gloss,
             "scripts": self.script_rows,
-            "vocabularies": self.vocabulary_rows,
+            "difference": self.difference_rows,
             "report": self.report_rows,
         }
         frame = Container(empty, *views.values(), id="lanes")
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.lanes = Lanes(self, self._show_others, self._show_tokens)
         self.figures = Table(self, state, self.lanes, self.table, self._show_view)
-        self.vocabularies = Vocabularies(
-            self, state, self.vocabulary_rows, lambda: self.views.show_view("vocabularies")
+        self.differences = Differences(
+            self, state, self.difference_rows, lambda: self.views.show_view("difference")
         )
         self.scripts = Scripts(self, state, self.script_rows)
         self.reports = Reports(
@@ -195,8 +195,8 @@ class CompareScreen(TokvizScreen):
         """Update the current view unless it is the view of the tokens."""
         front = self.views.front
         self.set_class(front != "tokens", "-other")
-        if front == "vocabularies":
-            self.vocabularies.show()
+        if front == "difference":
+            self.differences.show()
         elif front == "scripts":
             self.scripts.show()
         elif front == "report":

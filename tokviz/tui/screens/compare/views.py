@@ -10,12 +10,12 @@ from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 
-TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularies",
+TITLES = {"tokens": "Tokens", "scripts": "Scripts", "difference": "Difference",
           "report": "Report"}  # fmt: skip
 
 
 class Views(Controller):
-    """Show one view at a time: tokens, scripts, vocabularies or the report."""
+    """Show one view at a time: tokens, scripts, the difference or the report."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Views(Controller):
     @action("Figures by script", section="Views", id="show_scripts", call="show_view('scripts')",
             help="Tokens of each script of your text in every tokenizer.",
             words="language fairness")  # fmt: skip
-    @action("Vocabulary difference", section="Views", id="show_vocabularies",
-            help="Tokens that two vocabularies share, and tokens of only one.",
-            call="show_view('vocabularies')", words="compare diff shared tokens ids")  # fmt: skip
+    @action("Difference of two tokenizers", section="Views", id="show_difference",
+            help="Whether two tokenizers have the same ids, their parts and vocabularies.",
+            call="show_view('difference')", words="diff same shared tokens")  # fmt: skip
     @action("Compression report", section="Views", id="show_report", call="show_view('report')",
             help="Token counts for texts of many kinds and languages, including yours.",
             words="eval compare benchmark fairness languages bytes per token")  # fmt: skip
