@@ -122,7 +122,7 @@ def expected(path: Path) -> Iterator[tuple[str, list[int]]]:
     """Yield the texts and ids that llama.cpp keeps beside a `.gguf`."""
     given, wanted = path.with_name(f"{path.name}.inp"), path.with_name(f"{path.name}.out")
     if given.exists() and wanted.exists():
-        whole = given.read_text("utf-8", newline="").split("\n__ggml_vocab_test__\n")
+        whole = given.read_bytes().decode().split("\n__ggml_vocab_test__\n")
         for text, line in zip(whole, wanted.read_text().splitlines(), strict=False):
             yield text, [int(token_id) for token_id in line.split()]
 
