@@ -17,7 +17,7 @@ from tokviz.storage.folders import state_folder
 from tokviz.storage.locks import FileLock
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.unsaved import UnsavedDialog
+from tokviz.tui.dialogs.pick import UnsavedDialog
 from tokviz.tui.screens import safekeeping
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.recovery import CONVERSATIONS, title_of

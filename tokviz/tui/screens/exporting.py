@@ -61,7 +61,7 @@ def export_as(
         make: Returns the content in a format.
         what: Name of the content for the notification, may be empty.
     """
-    from tokviz.tui.dialogs.save_file import SaveFileDialog
+    from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 
     def export_to(path: Path) -> None:
         form = forms[path.suffix.lower().removeprefix(".")]

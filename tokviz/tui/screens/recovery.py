@@ -179,7 +179,7 @@ class Recovery(Controller):
     @action("List unsaved work", "ctrl+b", section="Recovery", when=_is_offered)
     def list_unsaved(self) -> None:
         """List work that an earlier session did not save, to restore or discard it."""
-        from tokviz.tui.dialogs.unsaved import UnsavedDialog
+        from tokviz.tui.dialogs.pick import UnsavedDialog
 
         now = datetime.now().astimezone()
         titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]

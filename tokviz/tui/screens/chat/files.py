@@ -23,9 +23,8 @@ from tokviz.storage.listing import home_label
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog, SaveFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State

@@ -12,7 +12,7 @@ from tokviz.chat.template_files import is_path, read_template
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand

@@ -16,9 +16,8 @@ from tokviz.tui.screens.replay.comparison import (
     nothing_rows,
     waiting_rows,
 )
-from tokviz.tui.screens.replay.loaded_replay import Source
 from tokviz.tui.screens.replay.loader import ask_source
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import ReplayState, Source
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.widgets.rows_view import RowsView

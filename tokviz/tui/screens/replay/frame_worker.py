@@ -9,11 +9,10 @@ from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
 from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.replay.loaded_replay import Opened, text_compression
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import Opened, ReplayState, text_compression
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.curve import Curve
+from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:
     from tokviz.training.replay.text import ReplayText

@@ -16,14 +16,14 @@ from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.replay.loaded_replay import (
+from tokviz.tui.screens.replay.state import (
     Opened,
+    ReplayState,
     Source,
     open_source,
     source_at_hand,
     source_named,
 )
-from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import StoppedError
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.fit import fit_name

@@ -9,9 +9,8 @@ from textual.containers import Vertical
 
 from tokviz.text.sentences import pluralize
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows
-from tokviz.tui.screens.replay.loaded_replay import Opened
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.merge_frame import corpus_rows
+from tokviz.tui.screens.replay.state import Opened, ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.rows_view import RowsView

@@ -24,10 +24,9 @@ from tokviz.tui.screens.replay.position import (
 )
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.curve import Scale
+from tokviz.tui.widgets.cursor_curve import Dragged, Scale, Scrubber
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.spans import Span, ToMerge, ToToken
 from tokviz.tui.widgets.token_text import TokenText
 

@@ -6,7 +6,7 @@ from tokviz.text import bytetext
 from tokviz.training.corpus.entries import save_text
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.ask_text import AskDialog
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.state import TrainState, during

@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.binding import Binding, BindingType
 
+from tokviz.explain.vocabulary.export import EXPORT_KINDS, export
 from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.explain.vocabulary.query import Flag, Query, parse_query, split_words, toggle_word
 from tokviz.explain.vocabulary.reachable import unreachable_rows
 from tokviz.explain.vocabulary.search import ORDERS, Order, Searcher, Selection
+from tokviz.storage.listing import home_label
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
+from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.exporting import export_as
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -30,6 +35,7 @@ from tokviz.tui.widgets.view_switcher import neighbour
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
 
 _GREATEST_FIRST: tuple[Order, ...] = ("length", "characters", "uses")
 """Orders that start with the greatest value."""
@@ -316,3 +322,35 @@ def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
         Span(shown, role),
     )
     return BarItem(words, f"screen.only_{flag}", (words[0], Span(_SHORT_FLAG_WORDS[flag], role)))
+
+
+class Files(Controller):
+    """Export of the list, and saving of the tokenizer."""
+
+    def __init__(self, screen: TokvizScreen, searching: Searching) -> None:
+        """Create the controller with the search results."""
+        super().__init__(screen)
+        self._searching = searching
+
+    @action("Save the tokenizer as…", "f12", section="Tokenizer", words="export convert")
+    def save_tokenizer(self) -> None:
+        """Write it as a file of Hugging Face, tiktoken, GPT-2 or minbpe."""
+        dialog = SaveTokenizerDialog(self.session.tokenizer, self.session.folder)
+        self.ask(dialog, lambda path: self.say(f"Saved to {home_label(path)}."))
+
+    @action("Export the list…", "ctrl+s", section="List", footer="export")
+    def export_list(self) -> None:
+        """Write the tokens found to a CSV, JSON lines or text file, their bytes exact."""
+        index, selection = self._searching.index, self._searching.selection
+        if index is None or selection is None:
+            self.say("The vocabulary is still being read.")
+            return
+        tokens = pluralize(len(selection.rows), "token")
+        export_as(
+            self,
+            "tokens",
+            f"Export {tokens} as CSV, JSONL or TXT",
+            {kind: kind for kind in EXPORT_KINDS},
+            lambda kind: export(index, selection.rows.tolist(), kind),
+            tokens,
+        )

@@ -16,9 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.live.document import LiveDocument
+from tokviz.live.document import LiveDocument, starts_within
 from tokviz.live.pre_tokens import PreTokenCounter
-from tokviz.live.spans import starts_within
 from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
 from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS

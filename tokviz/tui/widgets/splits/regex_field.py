@@ -22,9 +22,8 @@ from tokviz.text.glyphs import safe
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.sizes import set_classes
-from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.field import Field, PushButton
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.push_button import PushButton
 
 DEFAULT_REGEX = r"\w+|\s+|[^\w\s]+"
 
