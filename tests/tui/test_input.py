@@ -31,7 +31,7 @@ from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.help import HelpDialog
-from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+from tokviz.tui.dialogs.insert import InsertCharacterDialog
 from tokviz.tui.dialogs.jump import targets
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat import ChatScreen

@@ -28,8 +28,7 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State
-from tokviz.tui.screens.recovery import CONVERSATIONS
-from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
+from tokviz.tui.screens.safekeeping import CONVERSATIONS, Safekeeping, Unsaved
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
 

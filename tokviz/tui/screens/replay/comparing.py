@@ -8,7 +8,6 @@ from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import action
-from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
     Comparison,
@@ -20,6 +19,7 @@ from tokviz.tui.screens.replay.loader import ask_source
 from tokviz.tui.screens.replay.state import ReplayState, Source
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
+from tokviz.tui.tasks import LatestWorker
 from tokviz.tui.widgets.rows_view import RowsView
 
 

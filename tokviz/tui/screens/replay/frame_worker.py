@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
-from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
 from tokviz.tui.screens.replay.state import Opened, ReplayState, text_compression
-from tokviz.tui.tasks import Task
+from tokviz.tui.tasks import LatestWorker, Task
 from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:

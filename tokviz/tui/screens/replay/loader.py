@@ -12,7 +12,6 @@ from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tui.actions import action
-from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
@@ -24,7 +23,7 @@ from tokviz.tui.screens.replay.state import (
     source_at_hand,
     source_named,
 )
-from tokviz.tui.tasks import StoppedError
+from tokviz.tui.tasks import LatestWorker, StoppedError
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.fit import fit_name
 from tokviz.tui.widgets.spans import Span

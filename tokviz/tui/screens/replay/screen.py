@@ -29,8 +29,7 @@ from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frame_worker import Framing
 from tokviz.tui.screens.replay.loader import Opening
 from tokviz.tui.screens.replay.merge_frame import Candidate, Frame
-from tokviz.tui.screens.replay.own_text import OwnText, YourText
-from tokviz.tui.screens.replay.panels import CorpusSide, Curves
+from tokviz.tui.screens.replay.panels import CorpusSide, Curves, OwnText, YourText
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.sharing import Sharing

@@ -24,7 +24,6 @@ from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
-from tokviz.tui.screens.train.learning import clock, curve_of_run, progress_word
 from tokviz.tui.screens.train.plan import (
     Plan,
     RegexVerdict,
@@ -33,7 +32,7 @@ from tokviz.tui.screens.train.plan import (
     make_request,
     new_run_folder,
 )
-from tokviz.tui.screens.train.side import Side
+from tokviz.tui.screens.train.side import Side, clock, curve_of_run, progress_word
 from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, post_to_ui
 from tokviz.workspace.session import ReplayRequest, TrainWith, UseTokenizer
