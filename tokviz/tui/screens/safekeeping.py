@@ -341,25 +341,17 @@ class Recovery(Controller):
         bar: Shows the newest offer with its answers.
     """
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        safe: Safekeeping,
-        noun: str,
-        restore: Callable[[str, Path | None, tuple[int, str] | None, Callable[[], object]], object],
-        other: Kept | None = None,
-    ) -> None:
-        """Create the controller.
+    _safe: Safekeeping
+    """Stores unsaved work of the screen."""
+    _noun: str
+    """The name of one item, such as "text"."""
+    _restore: Callable[[str, Path | None, tuple[int, str] | None, Callable[[], object]], object]
+    """Shows a restored text, then calls a function."""
+    _other: Kept | None = None
+    """Unsaved work of another screen, to point the user there."""
 
-        Args:
-            screen: The screen.
-            safe: Stores unsaved work of the screen.
-            noun: The name of one item, such as "text".
-            restore: Shows a restored text, then calls a function.
-            other: Unsaved work of another screen, to point the user there.
-        """
-        super().__init__(screen)
-        self._safe, self._noun, self._restore, self._other = safe, noun, restore, other
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.leftovers: list[RecoverableText] = []
         self.elsewhere: list[RecoverableText] = []
         self.bar = Bar(id="recovery")

@@ -27,7 +27,7 @@ from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat.editing import json_of, raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.exporting import Shown
@@ -89,19 +89,18 @@ class RenderedConversation(Controller):
         finding: The index of the current finding, -1 before the first.
     """
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
-    ) -> None:
-        """Take the conversation, and a callback that shows tokens and findings."""
-        super().__init__(screen)
-        self._chat, self._show = chat, show
+    _chat: ConversationAtHand
+    _show: Callable[[], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.rendering: Rendering | None = None
         self.counts = NOTHING
         self.problem: TokvizError | None = None
         self.change: RenderingDiff | None = None
         self.findings: list[Finding] = []
         self.finding = -1
-        self._worker = LatestWorker[Wanted](screen, "render")
+        self._worker = LatestWorker[Wanted](self.screen, "render")
         self._rendered: Wanted | None = None
         self._looked: Wanted | None = None
         self._once_known: list[tuple[Wanted | None, Callable[[], object]]] = []
@@ -297,12 +296,8 @@ def _cause(before: Wanted, now: Wanted) -> str:
 class CopyConversation(Controller):
     """Copy the training data or the messages."""
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, rendered: RenderedConversation
-    ) -> None:
-        """Create the controller of a conversation and its rendering."""
-        super().__init__(screen)
-        self._chat, self._rendered = chat, rendered
+    _chat: ConversationAtHand
+    _rendered: RenderedConversation
 
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat.state import ConversationAtHand, State
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
@@ -47,12 +48,8 @@ _MOST_TOKENS = 10_000_000
 class Templates(Controller):
     """The template of a conversation."""
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, render: Callable[[], object]
-    ) -> None:
-        """Create the controller with the conversation and a function that renders it again."""
-        super().__init__(screen)
-        self._chat, self._render = chat, render
+    _chat: ConversationAtHand
+    _render: Callable[[], object]
 
     @action("Choose a template", "shift+f6", section="Rendering", footer="template", words="llama")
     def pick_template(self) -> None:
@@ -191,14 +188,11 @@ _NOTE = 'JSON, such as "text", 12 or true. Leave it empty to reset the variable.
 class Variables(Controller):
     """Lists the variables that the template reads, and changes them."""
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, left: ViewSwitcher, view: LinkRows
-    ) -> None:
-        """Create the controller of the conversation, the left side, and the list on it."""
-        super().__init__(screen)
-        self._chat, self._left, self._view = chat, left, view
-        self._template: object = None
-        self._found: Sequence[TemplateVariable] = ()
+    _chat: ConversationAtHand
+    _left: ViewSwitcher
+    _view: LinkRows
+    _template: object = field(default=None, init=False)
+    _found: Sequence[TemplateVariable] = field(default=(), init=False)
 
     def follow(self) -> None:
         """Show the variables of the current template with their current values."""

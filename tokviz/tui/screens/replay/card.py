@@ -11,7 +11,7 @@ from tokviz.text.glyphs import token_label
 from tokviz.text.sentences import Sentence, pluralize
 from tokviz.training.replay.steps import MergeStep
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.merge_frame import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
@@ -24,12 +24,8 @@ from tokviz.tui.widgets.spans import Copy, Highlight, Role, Row, Span, ToToken, 
 class Lighting(Controller):
     """Highlight one pre-token of the sum of a count in the corpus."""
 
-    def __init__(
-        self, screen: TokvizScreen, state: ReplayState, show: Callable[[], object]
-    ) -> None:
-        """Take the state, and a callback that redraws the merge."""
-        super().__init__(screen)
-        self._state, self._show = state, show
+    _state: ReplayState
+    _show: Callable[[], object]
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from time import monotonic
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.palette import TokenPalette, palette_of
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.merge_frame import corpus_rows
 from tokviz.tui.screens.replay.state import Opened, ReplayState
 from tokviz.tui.screens.replay.transport import Transport
@@ -312,21 +313,13 @@ class OwnText(Vertical):
 class YourText(Controller):
     """Use the text of the Tokens screen, or one typed here."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        own: OwnText,
-        transport: Transport,
-        views: Views,
-        changed: Callable[[], object],
-    ) -> None:
-        """Take the state, the text, the transport, the views, and a callback for changes."""
-        super().__init__(screen)
-        self._state, self._own, self._transport, self._views = state, own, transport, views
-        self._changed = changed
-        self._taken: tuple[int, str] | None = None
-        """Revision and content of the last text taken from the Tokens screen."""
+    _state: ReplayState
+    _own: OwnText
+    _transport: Transport
+    _views: Views
+    _changed: Callable[[], object]
+    _taken: tuple[int, str] | None = field(default=None, init=False)
+    """Revision and content of the last text taken from the Tokens screen."""
 
     def show(self, text: str, *, is_own: bool) -> None:
         """Show another byte text.

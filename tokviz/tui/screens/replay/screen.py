@@ -146,9 +146,9 @@ class ReplayScreen(TokvizScreen):
         self.framing = Framing(
             self,
             state,
-            show=self._show_frame,
-            show_text_curve=self.curves.compression.show,
-            damaged=self._damaged,
+            self._show_frame,
+            self.curves.compression.show,
+            self._damaged,
         )
         self.your_text = YourText(
             self, state, self.own, self.transport, self.views, self._text_changed

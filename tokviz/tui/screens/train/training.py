@@ -22,7 +22,7 @@ from tokviz.training.run_library import copy_run, make_room, remove_run, runs_fo
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.plan import (
     Plan,
@@ -41,10 +41,8 @@ from tokviz.workspace.session import ReplayRequest, TrainWith, UseTokenizer
 class Result(Controller):
     """Show, use, replay and save the new tokenizer."""
 
-    def __init__(self, screen: TokvizScreen, state: TrainState, side: Side) -> None:
-        """Take the state and the views."""
-        super().__init__(screen)
-        self.state, self._side = state, side
+    state: TrainState
+    _side: Side
 
     def show(self, summary: TrainSummary) -> None:
         """Show the summary and the curve, first by the reports and then by the saved run.
@@ -134,17 +132,13 @@ class Result(Controller):
 class Training(Controller):
     """Start, follow and stop a training."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: TrainState,
-        form: TrainForm,
-        side: Side,
-        result: Result,
-    ) -> None:
-        """Create the controller with the form, the views, and the controller of the result."""
-        super().__init__(screen)
-        self.state, self._form, self._side, self._result = state, form, side, result
+    state: TrainState
+    _form: TrainForm
+    _side: Side
+    _result: Result
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self._client: TrainClient | None = None
         self._run = Path()
         self._question: PickDialog | None = None

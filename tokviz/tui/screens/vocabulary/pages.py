@@ -20,7 +20,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.replay.replay import files_of_merge
 from tokviz.training.run import load_attribution
 from tokviz.tui.actions import Kind, action, action_each
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.vocabulary.searching import SYNTAX_KEY, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import (
@@ -77,12 +77,12 @@ class Pages(Controller):
     one.
     """
 
-    def __init__(
-        self, screen: TokvizScreen, searching: Searching, field: SearchField, table: TokenTable
-    ) -> None:
-        """Create the controller with the search results and the list of tokens."""
-        super().__init__(screen)
-        self._searching, self._field, self._table = searching, field, table
+    _searching: Searching
+    _field: SearchField
+    _table: TokenTable
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.rows = LinkRows(id="page")
         turns = [
             SwitcherView(p.id, p.title, f"show_page('{p.id}')", lambda: self.rows) for p in PAGES
@@ -299,10 +299,7 @@ class Pages(Controller):
 class TokenActions(Controller):
     """Going to its page, to the text that uses it, and copying it."""
 
-    def __init__(self, screen: TokvizScreen, pages: Pages) -> None:
-        """Create the controller with the pages."""
-        super().__init__(screen)
-        self._pages = pages
+    _pages: Pages
 
     @on(RowList.Picked, "#table")
     def _clicked(self) -> None:

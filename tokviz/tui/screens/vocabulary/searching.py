@@ -23,7 +23,7 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.bars import short_key
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.exporting import export_as
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
@@ -55,15 +55,11 @@ class Searching(Controller):
         uses: Count of each token in the current text, by id.
     """
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        begun: Callable[[], object],
-        found: Callable[[], object],
-    ) -> None:
-        """Create the controller with callbacks for a new vocabulary and for new results."""
-        super().__init__(screen)
-        self._begun, self._found = begun, found
+    _begun: Callable[[], object]
+    _found: Callable[[], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.tokenizer: Tokenizer | None = None
         self.index: VocabularyIndex | None = None
         self.selection: Selection | None = None
@@ -208,17 +204,18 @@ class SearchField(Field):
 class Filtering(Controller):
     """Searches while something is typed, puts filters into the field, changes the order."""
 
-    def __init__(self, screen: TokvizScreen, searching: Searching, field: SearchField) -> None:
-        """Create the controller with the search and its field."""
-        super().__init__(screen)
-        self._searching, self._field = searching, field
+    _searching: Searching
+    _field: SearchField
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.bar = Bar(id="filters")
         self.how = Bar(id="how")
         self.how.show([BarItem((Span(short_key(SYNTAX_KEY), "key"), Span(" search help")), HELP)])
 
         # Immediately, not with the message of the field: the letter and its results are drawn
         # in one frame.
-        screen.watch(field, "value", self._typed, init=False)
+        self.screen.watch(self._field, "value", self._typed, init=False)
 
     def _typed(self, value: str) -> None:
         self._searching.typed = value
@@ -327,10 +324,7 @@ def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
 class Files(Controller):
     """Export of the list, and saving of the tokenizer."""
 
-    def __init__(self, screen: TokvizScreen, searching: Searching) -> None:
-        """Create the controller with the search results."""
-        super().__init__(screen)
-        self._searching = searching
+    _searching: Searching
 
     @action("Save the tokenizer as…", "f12", section="Tokenizer", words="export convert")
     def save_tokenizer(self) -> None:
