@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.cli.decode import decoded_parts
+from tokviz.cli.decode import decoded_parts, read_ids
 from tokviz.cli.inputs import BLOCK_BYTES
-from tokviz.cli.token_ids import read_ids
 from tokviz.errors import TokenIdError, TokvizError
 
 

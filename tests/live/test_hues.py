@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.oracles.edits import random_edit, random_text, tokenizer
 from tests.profiles import examples
 from tokviz.live.chunks import ChunkTokens, OldTokens, TokenLengths
-from tokviz.live.document import LiveDocument
+from tokviz.live.document import LiveDocument, TokenSpan
 from tokviz.live.hues import N_HUES, NO_HUE, hues_of, paint, recall
-from tokviz.live.spans import TokenSpan
 
 HUES = st.integers(0, N_HUES - 1)
 CHOSEN_OR_NOT = st.lists(HUES | st.just(NO_HUE), max_size=30).filter(

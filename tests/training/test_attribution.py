@@ -19,8 +19,7 @@ from tokviz.training.attribution import Attribution
 from tokviz.training.corpus import corpus as corpus_module
 from tokviz.training.corpus import text_blocks
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.replay.merge_reasons import files_of_merge
-from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.replay import Replay, files_of_merge
 from tokviz.training.run import TrainingRun, load_attribution
 
 APART = 4

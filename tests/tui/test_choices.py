@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from tokviz.tui.widgets.choices import Choice, Choices, place_choices
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.field import Choice, Choices, PushButton, place_choices
 
 
 class ChoicesApp(App[None]):

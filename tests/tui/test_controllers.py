@@ -24,8 +24,7 @@ from tokviz.workspace.session import Asked, Opened, Request, Session, ShowText, 
 class Counting(Controller):
     """Counts."""
 
-    def __init__(self, screen: TokvizScreen) -> None:
-        super().__init__(screen)
+    def set_up(self) -> None:
         self.steps: list[int] = []
         self.heard: list[str] = []
         self.is_open = False

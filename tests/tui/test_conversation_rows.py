@@ -5,7 +5,6 @@ from sys import getrefcount
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.conversation.blocks import add_spans, header_spans
 from tokviz.tui.widgets.conversation.rows import (
     MOST_ROWS,
     BlockRows,
@@ -13,6 +12,8 @@ from tokviz.tui.widgets.conversation.rows import (
     MessageBlocks,
     PartBlock,
     PartPlace,
+    add_spans,
+    header_spans,
     wrap_text,
 )
 from tokviz.tui.widgets.spans import RunAction, span_at

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.curve import Curve, Scale, compression_curve, curve_rows
+from tokviz.tui.widgets.cursor_curve import Curve, Scale, compression_curve, curve_rows
 
 
 def drawn(points: Sequence[tuple[float, float]], last_x: int = 8, *, is_log: bool = False) -> str:

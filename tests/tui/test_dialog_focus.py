@@ -22,7 +22,7 @@ from tests.tui.test_every_action import (
 from tokviz.tui.dialogs.jump import targets
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.field import PushButton
 
 SMALL, LARGE = (80, 24), (160, 50)
 

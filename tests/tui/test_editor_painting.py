@@ -10,13 +10,12 @@ from rich.style import Style
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
-from tokviz.live.document import LiveDocument
-from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.live.document import BEGINS_INSIDE, ENDS_INSIDE, LiveDocument, TokenSpan
 from tokviz.text.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.tui.palette import N_HUES, token_palette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.painting import (
+from tokviz.tui.widgets.editor.row_painter import (
     BLURRED_CURSOR,
     CURSOR,
     HOVERED,
@@ -30,10 +29,10 @@ from tokviz.tui.widgets.editor.painting import (
     STAND_IN,
     LookStyles,
     Marks,
+    RowPainter,
     paint,
     row_looks,
 )
-from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 PALETTES = {

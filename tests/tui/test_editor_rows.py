@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.editor.rows import Line, RowIndex
+from tokviz.tui.widgets.editor.wrapping import Line, RowIndex
 
 lines_of = st.integers(0, 3).map(lambda n: Line("x", tuple(range(n))))
 lists = st.lists(lines_of, min_size=1, max_size=40)

@@ -32,7 +32,7 @@ from tokviz.tui.error_notices import ErrorNotices
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
-from tokviz.tui.screens.replay.loaded_replay import source_named
+from tokviz.tui.screens.replay.state import source_named
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen

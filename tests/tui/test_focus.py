@@ -10,7 +10,7 @@ from tests.tui.waiting import settle, until
 from tokviz.tui.app import TokvizApp, actions_on
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.conversation.view import PartEditor
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.field import PushButton
 from tokviz.workspace.session import Opened, RunAction, Session
 from tokviz.workspace.settings import Settings
 

@@ -5,7 +5,7 @@ from textual.events import Click
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.glossary import GlossaryDialog
+from tokviz.tui.dialogs.pick import GlossaryDialog
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings

@@ -10,16 +10,16 @@ import tokviz
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.grid_rows import (
+from tokviz.tui.widgets.id_grid import (
     GridRow,
     GridShape,
     GridStyles,
+    IdGrid,
     grid_shape,
     grid_strip,
     list_shape,
     list_strip,
 )
-from tokviz.tui.widgets.id_grid import IdGrid
 
 TOK = tokviz.load("gpt2")
 PALETTE = token_palette("tokviz-dark", "truecolor", False)

@@ -28,11 +28,11 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.help import HelpDialog
-from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+from tokviz.tui.dialogs.insert import InsertCharacterDialog
 from tokviz.tui.dialogs.jump import targets
-from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.registry import SCREENS

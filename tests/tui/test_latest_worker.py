@@ -10,8 +10,7 @@ from textual.app import App
 
 from tests.tui.waiting import WAIT, until
 from tokviz.errors import TokvizError
-from tokviz.tui.latest_worker import LatestWorker
-from tokviz.tui.tasks import Task
+from tokviz.tui.tasks import LatestWorker, Task
 
 
 class Requests:

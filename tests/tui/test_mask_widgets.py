@@ -21,7 +21,7 @@ from tokviz.chat.render import Rendering, render
 from tokviz.text.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES
-from tokviz.tui.widgets.mask.base import MaskTokenPicked
+from tokviz.tui.widgets.mask.base import LEARNED, SPECIAL, MaskStyles, MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import (
     byte_of_token,
     part_counts,
@@ -29,10 +29,8 @@ from tokviz.tui.widgets.mask.counts import (
     token_at_byte,
     virtual_sentence,
 )
-from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.flow_layout import FlowLayout
+from tokviz.tui.widgets.mask.flow import FlowLayout, MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
-from tokviz.tui.widgets.mask.styles import LEARNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 
 CHAT = {

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from tokviz.tui.palette import N_HUES, TokenPalette, token_palette
 from tokviz.tui.themes import DARK, LIGHT, OWN, THEMES
-from tokviz.tui.widgets.editor.painting import (
+from tokviz.tui.widgets.editor.row_painter import (
     BLURRED_CURSOR,
     CURSOR,
     HOVERED,
@@ -25,7 +25,7 @@ from tokviz.tui.widgets.editor.painting import (
     STAND_IN,
     LookStyles,
 )
-from tokviz.tui.widgets.mask import styles as mask
+from tokviz.tui.widgets.mask import base as mask
 
 SYSTEMS = {
     "truecolor": ColorSystem.TRUECOLOR,

@@ -8,12 +8,20 @@ from textual.app import App, ComposeResult
 
 from tests.tui.mouse import drag
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS, CursorCurve, curve_line
-from tokviz.tui.widgets.curve import Curve, Scale, compression_curve, curve_rows
-from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
+from tokviz.tui.widgets.cursor_curve import (
+    AXIS_COLUMNS,
+    CursorCurve,
+    Curve,
+    Dragged,
+    Scale,
+    Scrubber,
+    compression_curve,
+    curve_line,
+    curve_rows,
+)
+from tokviz.tui.widgets.editor.row_painter import HOVERED, PINNED
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.spans import Row, Span, ToMerge
 from tokviz.tui.widgets.token_text import (
     TextTokens,

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.splits.frame import BLOCK_CHARS, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
-from tokviz.tui.widgets.splits.rows import NamedRow
+from tokviz.tui.widgets.splits.rows import BLOCK_CHARS, Gloss, NamedRow, frame
 
 LOOK = GlossStyles(token_palette("tokviz-dark", "truecolor", False))
 TEXT = st.text("ab 1中\n", max_size=200)

@@ -5,7 +5,6 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.splits.frame import lay_out, text_row_strips
 from tokviz.tui.widgets.splits.gloss import (
     GlossPreToken,
     GlossRow,
@@ -15,6 +14,7 @@ from tokviz.tui.widgets.splits.gloss import (
     label_columns,
     legend,
 )
+from tokviz.tui.widgets.splits.rows import lay_out, text_row_strips
 
 LOOK = GlossStyles(token_palette("tokviz-dark", "truecolor", False))
 MONO = GlossStyles(token_palette("tokviz-dark", None, True))

@@ -12,14 +12,15 @@ from tokviz.explain.vocabulary.search import LengthCount, Searcher
 from tokviz.text.glyphs import UNSAFE
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.tui.screens.vocabulary.other_pages import (
+from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
+from tokviz.tui.screens.vocabulary.token_page import (
+    TokenPage,
     check_rows,
     length_value,
     overview_rows,
+    page_rows,
     syntax_rows,
 )
-from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
-from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.spans import Row
 

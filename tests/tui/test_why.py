@@ -35,7 +35,7 @@ from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
+from tokviz.tui.widgets.editor.row_painter import UNSTABLE, LookStyles
 from tokviz.workspace.session import (
     Opened,
     ReplayRequest,

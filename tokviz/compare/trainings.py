@@ -22,8 +22,7 @@ from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
-from tokviz.training.replay.merge_reasons import times_in_words
-from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.replay import Replay, times_in_words
 from tokviz.training.replay.steps import MergeStep
 from tokviz.training.ties import TIE_BREAKS
 

@@ -441,7 +441,7 @@ class TokvizApp(ErrorHandlingApp):
 
     def action_define(self, word: str, shown: str = "") -> None:
         """Open the glossary at a word."""
-        from tokviz.tui.dialogs.glossary import GlossaryDialog
+        from tokviz.tui.dialogs.pick import GlossaryDialog
 
         self.push_screen(GlossaryDialog(word, shown))
 

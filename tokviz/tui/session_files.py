@@ -48,7 +48,7 @@ class SessionFiles:
 
         Opening the file restores them. It stores tokenizer names, not the tokenizers.
         """
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
+        from tokviz.tui.dialogs.file_dialog import SaveFileDialog
         from tokviz.workspace.session_file import capture_session, to_bytes
 
         app = self._app
@@ -80,7 +80,7 @@ class SessionFiles:
             words="load workspace project tokviz.json resume")  # fmt: skip
     def open_session(self) -> None:
         """Open a session file. Undo brings your text and conversation back."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
+        from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 
         folder = self._session.folder
         ask(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokviz.cli.web.visitors import Visitor, Visitors
+from tokviz.cli.web.server import Visitor, Visitors
 
 
 def visitor_of(visitors: Visitors, cookie: str | None) -> Visitor:

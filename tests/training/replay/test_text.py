@@ -21,7 +21,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.packed import pack_ranks
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.replay.replay import Replay
-from tokviz.training.replay.times import JoinTimes, join_times
+from tokviz.training.replay.text import JoinTimes, join_times
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 OPEN = {name: Replay.open(name) for name in ("gpt2", "cl100k_base")}

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.text.characters import USEFUL, Character, by_number, search
 from tokviz.text.glyphs import UNSAFE
-from tokviz.tui.dialogs.insert_character import InsertCharacterDialog, paint_character
+from tokviz.tui.dialogs.insert import InsertCharacterDialog, paint_character
 
 
 @pytest.mark.parametrize(

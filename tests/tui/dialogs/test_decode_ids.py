@@ -5,7 +5,7 @@ import pytest
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tokviz.tui.dialogs.base import About
-from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+from tokviz.tui.dialogs.insert import DecodeIdsDialog
 
 GPT4 = tokviz.load("gpt-4")
 

@@ -17,10 +17,14 @@ from tokviz.formats.save import FORMATS
 from tokviz.storage.listing import FolderEntry
 from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.base import Dialog
-from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import (
+    FileDialog,
+    OpenFileDialog,
+    PathField,
+    SaveFileDialog,
+    paint_entry,
+)
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.dialogs.save_tokenizer import _paint as paint_format
 
 

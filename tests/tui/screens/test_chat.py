@@ -30,16 +30,15 @@ from tokviz.storage.files import write_file
 from tokviz.storage.folders import state_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.dataset import read_row
 from tokviz.tui.screens.chat.files import sample_conversation
 from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
-from tokviz.tui.widgets.conversation.blocks import Blocks
-from tokviz.tui.widgets.conversation.rows import BlockRow, PartPlace
+from tokviz.tui.widgets.conversation.rows import BlockRow, Blocks, PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin

@@ -15,8 +15,8 @@ from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import ChatRequest, Dataset
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.workspace.session import Opened, Session, ShowConversation, ShowScreen

@@ -5,7 +5,7 @@ from textual.app import App, ComposeResult
 
 from tests.tui.mouse import click
 from tokviz.training.corpus.entries import CorpusEntry
-from tokviz.tui.screens.train.corpus_list import MOST_ROWS, CorpusList
+from tokviz.tui.screens.train.form import MOST_ROWS, CorpusList
 
 
 class ListApp(App[None]):

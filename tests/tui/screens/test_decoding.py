@@ -8,7 +8,7 @@ import tokviz
 from tests.tui.screens.test_tokens import make_app, screen_of
 from tests.tui.waiting import settle
 from tokviz.text import bytetext
-from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+from tokviz.tui.dialogs.insert import DecodeIdsDialog
 
 GPT4 = tokviz.load("gpt-4")
 

@@ -17,10 +17,10 @@ from tokviz.storage.folders import state_folder
 from tokviz.storage.locks import FileLock
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.unsaved import UnsavedDialog
+from tokviz.tui.dialogs.pick import UnsavedDialog
 from tokviz.tui.screens import safekeeping
 from tokviz.tui.screens.chat import ChatScreen
-from tokviz.tui.screens.recovery import CONVERSATIONS, title_of
+from tokviz.tui.screens.safekeeping import CONVERSATIONS, title_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal

@@ -28,9 +28,9 @@ from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import comparing as comparing_module
 from tokviz.tui.screens.replay import loader as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
-from tokviz.tui.screens.replay.loaded_replay import source_named
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
 from tokviz.tui.screens.replay.position import START, Position
+from tokviz.tui.screens.replay.state import source_named
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS

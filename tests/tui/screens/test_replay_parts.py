@@ -23,16 +23,13 @@ from tokviz.tui.screens.replay.card import (
     paint_merge,
 )
 from tokviz.tui.screens.replay.comparison import nothing_rows
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
-from tokviz.tui.screens.replay.loaded_replay import (
-    Opened,
-    Source,
-    open_source,
-    source_at_hand,
-    source_named,
-    spread,
+from tokviz.tui.screens.replay.merge_frame import (
+    corpus_rows,
+    draw,
+    lit_stretches,
+    make_frame,
+    merged,
 )
-from tokviz.tui.screens.replay.merge_frame import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.panels import CorpusSide
 from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,
@@ -45,10 +42,18 @@ from tokviz.tui.screens.replay.position import (
     frame_on,
 )
 from tokviz.tui.screens.replay.searching import MergesPanel
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import (
+    Opened,
+    ReplayState,
+    Source,
+    open_source,
+    source_at_hand,
+    source_named,
+    spread,
+)
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
-from tokviz.tui.widgets.curve import Curve
+from tokviz.tui.widgets.cursor_curve import Curve
 from tokviz.tui.widgets.spans import Highlight, Row, RunAction, Span, ToMerge
 
 

@@ -14,13 +14,12 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, STARTERS
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.train.form import TrainForm
-from tokviz.tui.widgets.push_button import PushButton
-from tokviz.tui.widgets.splits.heads import PatternHead
+from tokviz.tui.widgets.field import PushButton
 from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
+from tokviz.tui.widgets.splits.regex_field import PatternHead, RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings

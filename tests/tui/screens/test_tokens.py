@@ -26,8 +26,8 @@ from tokviz.storage.folders import state_folder
 from tokviz.text import bytetext
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.error_notices import ErrorNotices
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of

@@ -25,11 +25,9 @@ from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, form, plan, training
-from tokviz.tui.screens.train.corpus_list import CorpusList
-from tokviz.tui.screens.train.form import PRESETS
+from tokviz.tui.screens.train.form import PRESETS, CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
-from tokviz.tui.widgets.choices import Choices
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.field import Choices, PushButton
 from tokviz.workspace.session import Opened, RunAction, Session
 
 REPORT = TrainProgress("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))

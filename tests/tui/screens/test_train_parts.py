@@ -21,8 +21,7 @@ from tokviz.training.corpus.entries import (
 )
 from tokviz.training.progress import ClusterState, NewMerge, TrainProgress
 from tokviz.training.run_library import copy_run, remove_run
-from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
-from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
+from tokviz.tui.screens.train.form import paint_corpus_entry
 from tokviz.tui.screens.train.plan import (
     CUSTOM,
     FormValues,
@@ -32,7 +31,13 @@ from tokviz.tui.screens.train.plan import (
     parse_count,
     plan_content,
 )
-from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.screens.train.side import (
+    Learning,
+    NumberedMerge,
+    paint_merge,
+    phases_content,
+    summary_content,
+)
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))

@@ -8,7 +8,7 @@ from tokviz.errors import TokvizError
 from tokviz.formats.run import HISTORY, read_about
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.text.sentences import Sentence
-from tokviz.training.replay.merge_reasons import times_in_words
+from tokviz.training.replay.replay import times_in_words
 from tokviz.training.run_library import corpus_words, list_runs
 from tokviz.training.settings import N_BYTES, IdLayout
 

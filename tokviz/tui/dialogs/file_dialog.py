@@ -1,11 +1,12 @@
-"""The part that the dialogs for opening and saving share: a path field above a folder's list."""
+"""Dialogs that choose a file to open or to save: a path field above a folder's list."""
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len
 from textual import on
@@ -16,10 +17,12 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.storage.files import absolute
+from tokviz.process.confinement import confinement
+from tokviz.storage.files import absolute, is_read_only
 from tokviz.storage.listing import (
     UP,
     FolderEntry,
+    check_readable,
     completion,
     filter_entries,
     home_label,
@@ -27,15 +30,20 @@ from tokviz.storage.listing import (
     size_label,
     split_typed,
     time_label,
+    typed_path,
 )
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
+from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.terminal.modes import ASK_FOR_FILE
+from tokviz.tui.textual_private.terminal_driver import driver_of
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.spans import Span
+from tokviz.tui.widgets.view_switcher import neighbour
 
 SOMETIMES_OFFERED = ("add_folder", "next_kind")
 """The actions that only some of these dialogs have."""
@@ -300,3 +308,220 @@ def paint_entry(entry: FolderEntry, width: int) -> list[Span]:
         Span(" " + shown + " " * (room - cell_len(shown)), "heading" if entry.is_folder else "text")
     ]
     return [*cells, Span(size, "dim"), Span(when, "dim"), Span(" ")]
+
+
+class OpenFileDialog(FileDialog):
+    """Its result is the path of a file that could be read a moment ago, or what else is taken."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+o", "add_folder", show=False, priority=True)
+    ]
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        title: str = "Open a file",
+        verb: str = "open",
+        takes_any: bool = False,
+        takes_folder: Callable[[Path], bool] = lambda folder: False,
+        folder_verb: str = "",
+        check: Callable[[Path], bool] = check_readable,
+        text: str = "",
+    ) -> None:
+        """Create the dialog.
+
+        Args:
+            folder: The initial folder, None for the last one.
+            title: The title.
+            verb: Label of Enter.
+            takes_any: True to accept a file of any size and kind, which the caller checks.
+                Otherwise it must be readable, and text unless the user confirms.
+            takes_folder: Returns whether Enter accepts a folder instead of entering it.
+            folder_verb: Label of Ctrl+O for folders; empty if it does nothing.
+            check: Called in a thread; returns whether a file is accepted without a question, or
+                raises an error to show.
+            text: Initial text of the field; an existing file of that name is accepted at once.
+        """
+        placeholder = "Type or paste a path, or part of a name"
+        offers = ("Ctrl+O", folder_verb, "add_folder") if folder_verb else None
+        super().__init__(
+            folder, title=title, placeholder=placeholder, verb=verb, offers=offers, text=text
+        )
+        self._takes_any = takes_any
+        self._takes_folder = takes_folder
+        self._check = check
+        self._binary: Path | None = None
+        """A binary file that the user was warned about."""
+
+    def on_mount(self) -> None:
+        """Accept the initial text once the folder is read; in a browser, ask it for a file."""
+        if self._text and os.path.isfile(typed_path(self._text, self.folder)):
+            self.call_after_refresh(self._choose_soon)
+        allowed, driver = confinement(), driver_of(self.app)
+        if allowed is not None and allowed.by_browser and driver is not None:
+            driver.write(ASK_FOR_FILE)
+
+    def _choose_soon(self) -> None:
+        if self._reading:
+            self._choose_when_listed = True
+        else:
+            self.action_choose()
+
+    def action_choose(self) -> None:
+        """Enter the typed or highlighted folder, or open the file."""
+        text = self.field.value
+        if text and not self._moved:
+            path = typed_path(text, self.folder)
+            if os.path.lexists(path):
+                self._take(path, os.path.isdir(path))
+                return
+        if self._reading:
+            self._choose_when_listed = True
+            return
+        chosen = self.chosen_path()
+        if chosen is not None:
+            self._take(*chosen)
+        elif text:
+            self.show_error(f"{text}: there is no such file")
+
+    def _take(self, path: Path, is_folder: bool) -> None:
+        if is_folder and self._takes_folder(path):
+            self.finish(path)
+        elif is_folder:
+            self._came_from = self._listed.name if self._listed is not None else ""
+            self.enter_folder(path)
+        elif self._takes_any:
+            self.finish(path)
+        else:
+            in_thread(
+                self,
+                "check",
+                lambda task: self._check(path),
+                lambda is_text: self._checked(path, is_text),
+                failed=lambda error: self.show_error(str(error)),
+            )
+
+    def action_add_folder(self) -> None:
+        """Close with the folder that the user highlighted, or else with the current one."""
+        chosen = self.chosen_path() if self._moved else None
+        folder = chosen[0] if chosen is not None and chosen[1] else self._listed
+        if folder is not None:
+            FileDialog.last_folder = folder
+            self.dismiss(folder)
+
+    def _checked(self, path: Path, is_text: bool) -> None:
+        """Open the file. A binary one is opened when asked a second time."""
+        if is_text or path == self._binary:
+            self.finish(path)
+        else:
+            self._binary = path
+            self.show_error(
+                f"{path.name} does not look like text. Press Enter again to see its bytes."
+            )
+
+
+class SaveFileDialog(FileDialog):
+    """Its result is a path in a folder that exists; that an existing file goes was confirmed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+k", "next_kind", show=False, priority=True)
+    ]
+    seeks = False
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        name: str = "",
+        *,
+        title: str = "Save the text as",
+        placeholder: str = "Name of the file",
+        verb: str = "save",
+        existing: Literal["replace", "take", "refuse"] = "replace",
+        kinds: Sequence[str] = (),
+    ) -> None:
+        """Create the dialog.
+
+        Args:
+            folder: The initial folder, None for the last one.
+            name: The suggested name.
+            title: The title.
+            placeholder: Placeholder of the field.
+            verb: Label of Enter.
+            existing: How to handle an existing file: replace it after a question, use it (to append
+                to), or refuse it because a folder will be created.
+            kinds: Allowed extensions; another name gets the suggested one. Ctrl+K cycles through
+                them.
+        """
+        super().__init__(
+            folder,
+            title=title,
+            placeholder=placeholder,
+            verb=verb,
+            text=name if safe(name) == name else "",
+            offers=("Ctrl+K", ", ".join(kinds), "next_kind") if len(kinds) > 1 else None,
+        )
+        self._existing = existing
+        self._kinds = kinds
+        self._kind = next((k for k in kinds if name.endswith(f".{k}")), "".join(kinds[:1]))
+
+    def on_mount(self) -> None:
+        """Select the suggested name, so that typing replaces it."""
+        self.field.action_select_all()
+
+    def action_choose(self) -> None:
+        """Enter the typed or highlighted folder, or save under the name."""
+        chosen = self.chosen_path() if self._moved else None
+        if chosen is not None:
+            self._take(*chosen)
+        elif self.field.value:
+            path = typed_path(self.field.value, self.folder)
+            self._take(path, os.path.isdir(path))
+        else:
+            self.show_error("Type a name for the file.")
+
+    def _take(self, path: Path, is_folder: bool) -> None:
+        if is_folder:
+            self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
+        elif (allowed := confinement()) is not None and not allowed.may_save(path):
+            self.show_error(f"{path.name}: this session may save only in its folder for files")
+        elif self._kinds and not path.suffix:
+            self._take(path.with_name(f"{path.name}.{self._kind}"), is_folder=False)
+        elif self._kinds and not path.name.lower().endswith(tuple(f".{k}" for k in self._kinds)):
+            *others, last = (f".{kind}" for kind in self._kinds)
+            endings = " or ".join(filter(None, (", ".join(others), last)))
+            self.show_error(f"End the name in {endings}: that is the kind of file.")
+        elif os.path.lexists(path):
+            self._take_existing(path)
+        elif not os.path.isdir(path.parent):
+            self.show_error(f"{path.parent.name}: there is no such folder")
+        elif not os.access(path.parent, os.W_OK):
+            self.show_error(f"{path.parent}: no permission to write there")
+        else:
+            self.finish(path)
+
+    def _take_existing(self, path: Path) -> None:
+        reasons = {
+            "already exists and is not a folder": self._existing == "refuse",
+            "is not a regular file": path.exists() and not path.is_file(),
+            "is read-only": is_read_only(path),
+        }
+        for reason in (reason for reason, is_true in reasons.items() if is_true):
+            self.show_error(f"{path.name} {reason}.")
+            return
+        if self._existing == "take":
+            self.finish(path)
+            return
+
+        def answered(replace: bool | None) -> None:
+            if replace:
+                self.finish(path)
+
+        question = f"Replace {path.name}? It already exists in {path.parent}."
+        self.app.push_screen(ConfirmDialog("Save", question, "replace", danger=True), answered)
+
+    def action_next_kind(self) -> None:
+        """Change the end of the name."""
+        path = Path(self.field.value or "tokens")
+        self._kind = neighbour(self._kinds, path.suffix.lower().removeprefix("."))
+        self.field.put(str(path.with_suffix(f".{self._kind}")))

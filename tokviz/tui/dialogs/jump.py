@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.palette import palette_of
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.field import PushButton
 
 LETTERS = "asdfjkleiowghruvncmtyxbpqz"
 """Labels, home row first."""

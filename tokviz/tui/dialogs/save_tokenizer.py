@@ -20,7 +20,7 @@ from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import ListDialog, rule
-from tokviz.tui.dialogs.save_file import SaveFileDialog
+from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.lists import RowList

@@ -25,7 +25,7 @@ from tokviz.training.run_library import Run, delete_run, list_runs, rename_run, 
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     PickerRow,
     SourceRow,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from textual import events
 from textual.app import App
@@ -345,18 +346,24 @@ def ask(app: App[Any], dialog: Screen[T], answered: Callable[[T], object]) -> No
     app.push_screen(dialog, take)
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+@dataclass(eq=False)
 class Controller:
     """One behavior of a screen, with its own fields, timers and workers.
 
     Methods with `@action` are actions of the screen; methods with Textual's `@on` receive its
-    messages. A controller gets everything else that it needs through its constructor.
+    messages. Subclasses are dataclasses: a controller gets everything that it needs through the
+    parameters of its constructor, in the order of their declaration.
     """
 
     handlers: ClassVar[list[Handler]] = []
     """The messages that it handles: class, selectors by attribute, name of the method."""
 
+    screen: TokvizScreen
+
     def __init_subclass__(cls) -> None:
-        """Collect the handlers."""
+        """Make the class a dataclass, and collect the handlers."""
+        dataclass(eq=False)(cls)
         cls.handlers = [
             (kind, selectors, name)
             for owner in reversed(cls.__mro__)
@@ -364,12 +371,15 @@ class Controller:
             for kind, selectors in getattr(method, "_textual_on", ())
         ]
 
-    def __init__(self, screen: TokvizScreen) -> None:
-        """Add the controller to a screen."""
-        self.screen = screen
-        self.session = screen.session
-        self.say, self.copy = screen.say, screen.copy
-        screen.answer_with(self)
+    def __post_init__(self) -> None:
+        """Add the controller to its screen."""
+        self.session = self.screen.session
+        self.say, self.copy = self.screen.say, self.screen.copy
+        self.screen.answer_with(self)
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Create the fields that are not parameters; by default there are none."""
 
     @property
     def app(self) -> App[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokviz.share import ENDINGS, write_figure
 from tokviz.storage.files import write_file
 from tokviz.tui.actions import LEADER, action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
@@ -22,10 +22,7 @@ Shown = tuple[str, Callable[[], "Figure"]] | str
 class Exporting(Controller):
     """Exports the visible tokens in any format."""
 
-    def __init__(self, screen: TokvizScreen, shown: Callable[[], Shown]) -> None:
-        """Create the controller with a function that returns the visible tokens."""
-        super().__init__(screen)
-        self._shown = shown
+    _shown: Callable[[], Shown]
 
     @action("Export this view…", f"{LEADER} e", section="Copy",
             words="save as html svg png web page picture screenshot markdown share")  # fmt: skip
@@ -61,7 +58,7 @@ def export_as(
         make: Returns the content in a format.
         what: Name of the content for the notification, may be empty.
     """
-    from tokviz.tui.dialogs.save_file import SaveFileDialog
+    from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 
     def export_to(path: Path) -> None:
         form = forms[path.suffix.lower().removeprefix(".")]

@@ -9,7 +9,7 @@ from tokviz.errors import TokvizError
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.tasks import Task
 from tokviz.workspace.session import OthersChanged
 
@@ -20,22 +20,14 @@ SLICE_SECONDS = 0.1
 class Lanes(Controller):
     """Loads the other tokenizers of the session, and updates their documents."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        changed: Callable[[], object],
-        progressed: Callable[[], object],
-    ) -> None:
-        """Create the controller.
+    _changed: Callable[[], object]
+    """Shows changed tokenizers or text."""
+    _progressed: Callable[[], object]
+    """Shows more tokens."""
 
-        Args:
-            screen: The screen.
-            changed: Shows changed tokenizers or text.
-            progressed: Shows more tokens.
-        """
-        super().__init__(screen)
+    def set_up(self) -> None:
+        """Create the other fields."""
         self._others = self.session.others
-        self._changed, self._progressed = changed, progressed
         self._is_encoding = False
         self._is_visible = False
         self.session.subscribe(OthersChanged, lambda _: self._others_changed())

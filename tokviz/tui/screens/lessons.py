@@ -8,7 +8,7 @@ from tokviz.guide.lessons import lessons
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.workspace.session import ReplayRequest
 
 
@@ -44,10 +44,7 @@ class Lessons(Controller):
 class Scaling(Controller):
     """Draws the curves over the merges on a linear or logarithmic scale."""
 
-    def __init__(self, screen: TokvizScreen, draw: Callable[[bool], object]) -> None:
-        """Create the controller with a function that draws on a logarithmic scale or not."""
-        super().__init__(screen)
-        self._draw = draw
+    _draw: Callable[[bool], object]
 
     def show(self) -> None:
         """Draw on the current scale."""

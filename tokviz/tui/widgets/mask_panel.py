@@ -25,10 +25,9 @@ from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin, known_pin
+from tokviz.tui.widgets.mask.base import MARKS, MaskTokenPicked, kept_pin, known_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.styles import MARKS
 from tokviz.tui.widgets.mask.why import why_content
 
 PAUSE_SECONDS = 0.15

@@ -11,16 +11,14 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.live.document import LiveDocument
+from tokviz.live.document import BEGINS_INSIDE, ENDS_INSIDE, LiveDocument, TokenSpan
 from tokviz.live.hues import hues_of
-from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
 from tokviz.text import bytetext
 from tokviz.text.glyphs import Glyphs
 from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.painting import HOVERED, PINNED, Marks, row_looks
-from tokviz.tui.widgets.editor.row_painter import RowPainter
+from tokviz.tui.widgets.editor.row_painter import HOVERED, PINNED, Marks, RowPainter, row_looks
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 from tokviz.tui.widgets.line_scroll_view import LineScrollView
 

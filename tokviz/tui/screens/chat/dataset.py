@@ -23,7 +23,7 @@ from tokviz.storage.files import FileState, file_state
 from tokviz.text import bytetext
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_rows
 from tokviz.tui.screens.chat.scan import Checks, Scan
@@ -74,29 +74,20 @@ def read_row(dataset: Dataset, row: int) -> FoundRow | None:
 class Rows(Controller):
     """The rows of a file, with a current row."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        chat: ConversationAtHand,
-        left: ViewSwitcher,
-        rows: DatasetRows,
-        lengths: RowsView,
-        show: Callable[[], object],
-    ) -> None:
-        """Create the controller.
+    _chat: ConversationAtHand
+    """The conversation."""
+    _left: ViewSwitcher
+    """Shows the conversation, the rows or their lengths."""
+    listed: DatasetRows
+    """List of the rows that match the filter."""
+    _lengths: RowsView
+    """View of their lengths."""
+    _show: Callable[[], object]
+    """Shows the current row and the number of rows."""
 
-        Args:
-            screen: The screen.
-            chat: The conversation.
-            left: Shows the conversation, the rows or their lengths.
-            rows: List of the rows that match the filter.
-            lengths: View of their lengths.
-            show: Shows the current row and the number of rows.
-        """
-        super().__init__(screen)
-        self._chat, self._left, self.listed, self._lengths = chat, left, rows, lengths
-        self._show = show
-        self.checks = Checks(screen, chat, self._show_checks)
+    def set_up(self) -> None:
+        """Create the other fields."""
+        self.checks = Checks(self.screen, self._chat, self._show_checks)
         self.dataset: Dataset | None = None
         self._opens: Path | None = None
         self._gone: Path | None = None
@@ -108,7 +99,7 @@ class Rows(Controller):
         self._previews: LRUCache[int, RowWords] = LRUCache(_PREVIEWS_KEPT)
         self._previewing = False
         self._filter_dialog: PickDialog | None = None
-        rows.describe = self._describe
+        self.listed.describe = self._describe
 
     # -- opening
 

@@ -23,14 +23,12 @@ from tokviz.storage.listing import home_label
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
-from tokviz.tui.dialogs.open_file import OpenFileDialog
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog, SaveFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.dialogs.save_file import SaveFileDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State
-from tokviz.tui.screens.recovery import CONVERSATIONS
-from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
+from tokviz.tui.screens.safekeeping import CONVERSATIONS, Safekeeping, Unsaved
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
 
@@ -40,32 +38,23 @@ _SAMPLES = "conversations"
 class Files(Controller):
     """Opens and saves conversations."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        chat: ConversationAtHand,
-        open_path: Callable[[Path], object],
-        reopen: Callable[[Origin], object],
-        show: Callable[[], object],
-    ) -> None:
-        """Create the controller.
+    _chat: ConversationAtHand
+    """The conversation."""
+    _open_path: Callable[[Path], object]
+    """Opens a file with one or more conversations."""
+    _reopen: Callable[[Origin], object]
+    """Reads the dataset of a row again."""
+    _show: Callable[[], object]
+    """Shows the new source of the conversation."""
 
-        Args:
-            screen: The screen.
-            chat: The conversation.
-            open_path: Opens a file with one or more conversations.
-            reopen: Reads the dataset of a row again.
-            show: Shows the new source of the conversation.
-        """
-        super().__init__(screen)
-        self._chat, self._open_path, self._show = chat, open_path, show
-        self._reopen = reopen
+    def set_up(self) -> None:
+        """Create the other fields."""
         # A separate folder, because the other one has texts of the Tokens screen.
         self.safe = Safekeeping(
-            screen,
+            self.screen,
             self._unsaved,
-            chat.file_states,
-            save_first=lambda then: self.save_file(then, chat.unsaved[0]),
+            self._chat.file_states,
+            save_first=lambda then: self.save_file(then, self._chat.unsaved[0]),
             folder=CONVERSATIONS.folder,
         )
 

@@ -11,7 +11,7 @@ from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.messages import PART_KINDS, ROLES
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
@@ -43,10 +43,10 @@ _KIND_HELP = {
 class Messages(Controller):
     """Adding, deleting and moving messages and parts."""
 
-    def __init__(self, screen: TokvizScreen, chat: ConversationAtHand) -> None:
-        """Create the controller of the conversation."""
-        super().__init__(screen)
-        self._chat = chat
+    _chat: ConversationAtHand
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self._clicks: dict[str, Callable[[PartPlace], object]] = {
             "delete": self._delete,
             "delete_part": self._delete_part,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from textual import on
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
@@ -9,7 +11,7 @@ from textual.widgets.text_area import Selection
 from tokviz.text import bytetext
 from tokviz.tui.actions import LEADER, action, action_each
 from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
@@ -28,23 +30,15 @@ from tokviz.tui.widgets.view_switcher import ViewSwitcher
 class Looking(Controller):
     """The visible view of the tokens, and the explained token."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        chat: ConversationAtHand,
-        rendered: RenderedConversation,
-        left: ViewSwitcher,
-        views: ChatViews,
-        rows: Rows,
-        one_part: OnePart,
-    ) -> None:
-        """Create the controller of the conversation, its rendering, both sides, and the dataset."""
-        super().__init__(screen)
-        self._chat, self._rendered, self._left, self._views = chat, rendered, left, views
-        self._rows, self._one_part = rows, one_part
-        self._came_by_token: tuple[PartPlace, Selection] | None = None
-        """Cursor position set by choosing a token."""
-        self._marked: object = None
+    _chat: ConversationAtHand
+    _rendered: RenderedConversation
+    _left: ViewSwitcher
+    _views: ChatViews
+    _rows: Rows
+    _one_part: OnePart
+    _came_by_token: tuple[PartPlace, Selection] | None = field(default=None, init=False)
+    """Cursor position set by choosing a token."""
+    _marked: object = field(default=None, init=False)
 
     # -- views
 

@@ -1,4 +1,4 @@
-"""Rendering of the conversation, immediately if that is quick, otherwise in a thread."""
+"""Render the conversation, immediately if that is quick, otherwise in a thread, and copy it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,23 @@ from tokviz.chat.rendering_diff import RenderingDiff
 from tokviz.chat.spans import CONTENT_AS_TEXT, TRANSFORMERS
 from tokviz.chat.template_files import own_templates
 from tokviz.errors import TokvizError
+from tokviz.share.figure import mask_figure
+from tokviz.text import bytetext
 from tokviz.text.glyphs import safe
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.tui.latest_worker import LatestWorker
-from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.chat.editing import raw_index, repaired
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller
+from tokviz.tui.screens.chat.editing import json_of, raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.tasks import Task
+from tokviz.tui.screens.exporting import Shown
+from tokviz.tui.tasks import LatestWorker, Task
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, part_counts
 
 if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
+
 
 QUICK_CHARS = 20_000
 """Maximum number of new characters that are encoded immediately."""
@@ -84,19 +89,18 @@ class RenderedConversation(Controller):
         finding: The index of the current finding, -1 before the first.
     """
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
-    ) -> None:
-        """Take the conversation, and a callback that shows tokens and findings."""
-        super().__init__(screen)
-        self._chat, self._show = chat, show
+    _chat: ConversationAtHand
+    _show: Callable[[], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.rendering: Rendering | None = None
         self.counts = NOTHING
         self.problem: TokvizError | None = None
         self.change: RenderingDiff | None = None
         self.findings: list[Finding] = []
         self.finding = -1
-        self._worker = LatestWorker[Wanted](screen, "render")
+        self._worker = LatestWorker[Wanted](self.screen, "render")
         self._rendered: Wanted | None = None
         self._looked: Wanted | None = None
         self._once_known: list[tuple[Wanted | None, Callable[[], object]]] = []
@@ -287,3 +291,72 @@ def _cause(before: Wanted, now: Wanted) -> str:
         elif old.get(name, ...) != new[name]:
             words.append(f"{name} = {fit(json.dumps(new[name], ensure_ascii=False), 24)}")
     return safe(", ".join(words))
+
+
+class CopyConversation(Controller):
+    """Copy the training data or the messages."""
+
+    _chat: ConversationAtHand
+    _rendered: RenderedConversation
+
+    @action("Copy the token ids", "f4", section="Copy")
+    def copy_ids(self) -> None:
+        """Copy all ids as a list."""
+
+        def copy(rendering: Rendering) -> None:
+            ids = rendering.ids[: rendering.n_kept].tolist()
+            self.copy(json.dumps(ids), pluralize(len(ids), "token id"))
+
+        self._with_tokens(copy)
+
+    @action("Copy the mask", "shift+f4", section="Copy")
+    def copy_mask(self) -> None:
+        """Copy the mask of all tokens as a list."""
+
+        def copy(rendering: Rendering) -> None:
+            mask = list(rendering.mask[: rendering.n_kept])
+            self.copy(json.dumps(mask), f"the mask of {pluralize(len(mask), 'token')}")
+
+        self._with_tokens(copy)
+
+    @action("Copy the rendered text", section="Copy")
+    def copy_rendered(self) -> None:
+        """Copy the conversation as the template writes it, special tokens included."""
+
+        def copy(rendering: Rendering) -> None:
+            data = b"".join(map(rendering.token_bytes, range(rendering.n_kept)))
+            text = bytetext.from_bytes(data)
+            self.copy(text, f"{pluralize(len(text), 'character')} of rendered text")
+
+        self._with_tokens(copy)
+
+    @action("Copy the conversation as JSON", "alt+c", section="Copy")
+    def copy_json(self) -> None:
+        """Copy the messages in the shape that they were read in."""
+        conversation = self._chat.conversation
+        n_messages = len(conversation.messages)
+        text = json_of(conversation, indent=2)
+        self.copy(text, f"{pluralize(n_messages, 'message')} as JSON")
+
+    def shown(self) -> Shown:
+        """Return the content to export: the tokens with their mask."""
+        rendering, path = self._rendered.rendering, self._chat.state.origin.path
+        if self._rendered.is_waiting:
+            return "The tokens are not ready yet. Export them when they are."
+        if rendering is None:
+            return "There are no tokens to export."
+        name = path.name if path else "conversation"
+        return name, lambda: mask_figure(name, rendering)
+
+    def _with_tokens(self, do: Callable[[Rendering], None]) -> None:
+        """Call a function with the tokens once they are available; report if there are none."""
+
+        def known() -> None:
+            rendering, problem = self._rendered.rendering, self._rendered.problem
+            if rendering is not None:
+                do(rendering)
+            else:
+                why = "." if problem is None else f": {problem}"
+                self.say(f"There are no tokens to copy{why}", "warning")
+
+        self._rendered.once_known(known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message, pluralize
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
 
@@ -91,14 +92,10 @@ class Scan:
 class Checks(Controller):
     """Finds out about every row of a dataset, in the background."""
 
-    def __init__(
-        self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
-    ) -> None:
-        """Create the controller with the conversation and a function that shows findings."""
-        super().__init__(screen)
-        self._chat, self._show = chat, show
-        self.scan: Scan | None = None
-        """The findings, or None if checking was not requested."""
+    _chat: ConversationAtHand
+    _show: Callable[[], object]
+    scan: Scan | None = field(default=None, init=False)
+    """The findings, or None if checking was not requested."""
 
     def _meaning(self) -> tuple[Any, ...]:
         chat, tokenizer = self._chat, self.session.tokenizer

@@ -24,21 +24,19 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.copying import CopyConversation
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.dataset_view import DatasetRows
 from tokviz.tui.screens.chat.files import Files, sample_conversation
 from tokviz.tui.screens.chat.lines import row_items, status_items
 from tokviz.tui.screens.chat.messages import Messages
 from tokviz.tui.screens.chat.navigation import Looking
-from tokviz.tui.screens.chat.rendering import RenderedConversation
+from tokviz.tui.screens.chat.rendering import CopyConversation, RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
-from tokviz.tui.screens.chat.templates import Templates
-from tokviz.tui.screens.chat.variables import Variables
+from tokviz.tui.screens.chat.templates import Templates, Variables
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
-from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
+from tokviz.tui.screens.safekeeping import CONVERSATIONS, Recovery
 from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.screens.why import (
     NO_TOKEN,

@@ -8,38 +8,32 @@ from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import action
-from tokviz.tui.latest_worker import LatestWorker
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.comparison import (
     Comparison,
     comparison_rows,
     nothing_rows,
     waiting_rows,
 )
-from tokviz.tui.screens.replay.loaded_replay import Source
 from tokviz.tui.screens.replay.loader import ask_source
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import ReplayState, Source
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
+from tokviz.tui.tasks import LatestWorker
 from tokviz.tui.widgets.rows_view import RowsView
 
 
 class Comparing(Controller):
     """Compare in a thread. Only the latest choice counts."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        diff: RowsView,
-        transport: Transport,
-        views: Views,
-    ) -> None:
-        """Take the state, the view of the difference, the transport and the views."""
-        super().__init__(screen)
-        self._state, self._diff = state, diff
-        self._transport, self._views = transport, views
-        self._worker = LatestWorker[tuple[Source, ...]](screen, "compare")
+    _state: ReplayState
+    _diff: RowsView
+    _transport: Transport
+    _views: Views
+
+    def set_up(self) -> None:
+        """Create the other fields."""
+        self._worker = LatestWorker[tuple[Source, ...]](self.screen, "compare")
         """Its requests are the other sources, none of them to follow your text only."""
 
     @action("Compare with another", "d", section="Compare", footer="compare", priority=False)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
-from tokviz.tui.latest_worker import LatestWorker
-from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.replay.loaded_replay import Opened, text_compression
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
-from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.curve import Curve
+from tokviz.tui.screens.replay.state import Opened, ReplayState, text_compression
+from tokviz.tui.tasks import LatestWorker, Task
+from tokviz.tui.widgets.cursor_curve import Curve
 
 if TYPE_CHECKING:
     from tokviz.training.replay.text import ReplayText
@@ -35,28 +33,18 @@ class _Request(NamedTuple):
 class Framing(Controller):
     """Compute frames in a thread. No other code changes the state of the replay."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        *,
-        show: Callable[[Frame], object],
-        show_text_curve: Callable[[Curve], object],
-        damaged: Callable[[Opened, str], object],
-    ) -> None:
-        """Take the state and the callbacks.
+    _state: ReplayState
+    """Holds the current position and text."""
+    _show: Callable[[Frame], object]
+    """Shows a frame, perhaps not for the first time."""
+    _show_text_curve: Callable[[Curve], object]
+    """Shows the compression of the text if no corpus is known."""
+    _damaged: Callable[[Opened, str], object]
+    """Reports why a replay cannot continue, and closes it."""
 
-        Args:
-            screen: The screen.
-            state: Holds the current position and text.
-            show: Shows a frame, perhaps not for the first time.
-            show_text_curve: Shows the compression of the text if no corpus is known.
-            damaged: Reports why a replay cannot continue, and closes it.
-        """
-        super().__init__(screen)
-        self._state = state
-        self._show, self._show_text_curve, self._damaged = show, show_text_curve, damaged
-        self._worker = LatestWorker[_Request](screen, "frames", one_at_a_time=True)
+    def set_up(self) -> None:
+        """Create the other fields."""
+        self._worker = LatestWorker[_Request](self.screen, "frames", one_at_a_time=True)
         self._prepared_for: tuple[Opened, int] | None = None
         self._prepared: ReplayText | None = None
 

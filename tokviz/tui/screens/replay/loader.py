@@ -12,19 +12,18 @@ from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tui.actions import action
-from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.replay.loaded_replay import (
+from tokviz.tui.screens.replay.state import (
     Opened,
+    ReplayState,
     Source,
     open_source,
     source_at_hand,
     source_named,
 )
-from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.tasks import StoppedError
+from tokviz.tui.tasks import LatestWorker, StoppedError
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.fit import fit_name
 from tokviz.tui.widgets.spans import Span
@@ -47,19 +46,15 @@ def ask_source(controller: Controller, title: str, answered: Callable[[Source], 
 class Opening(Controller):
     """Open trainings and vocabularies in a thread. Only the latest choice counts."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        message: Static,
-        covered: tuple[Widget, Widget],
-        show: Callable[[Opened, ReplayRequest | None], object],
-    ) -> None:
-        """Take the state, the message, the widgets it covers, and the callback for a replay."""
-        super().__init__(screen)
-        self._state, self._message, self._show = state, message, show
-        self._work, self._lesson = covered
-        self._worker = LatestWorker[Source](screen, "open")
+    _state: ReplayState
+    _message: Static
+    _covered: tuple[Widget, Widget]
+    _show: Callable[[Opened, ReplayRequest | None], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
+        self._work, self._lesson = self._covered
+        self._worker = LatestWorker[Source](self.screen, "open")
 
     @property
     def pending(self) -> Source | None:

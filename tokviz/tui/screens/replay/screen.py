@@ -18,27 +18,30 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.lessons import Lessons, Scaling
-from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
+from tokviz.tui.screens.replay.card import (
+    Lighting,
+    lesson_rows,
+    merge_rows,
+    origin_rows,
+    paint_candidate,
+)
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frame_worker import Framing
-from tokviz.tui.screens.replay.highlighting import Lighting
-from tokviz.tui.screens.replay.loaded_replay import Opened, source_named
 from tokviz.tui.screens.replay.loader import Opening
 from tokviz.tui.screens.replay.merge_frame import Candidate, Frame
-from tokviz.tui.screens.replay.own_text import OwnText, YourText
-from tokviz.tui.screens.replay.panels import CorpusSide, Curves
+from tokviz.tui.screens.replay.panels import CorpusSide, Curves, OwnText, YourText
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.sharing import Sharing
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import Opened, ReplayState, source_named
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.sizes import set_classes, size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.cursor_curve import Scrubber
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scrubber import Scrubber
 from tokviz.workspace.session import ReplayRequest, Request
 
 _LESSON_KEYS = (
@@ -143,9 +146,9 @@ class ReplayScreen(TokvizScreen):
         self.framing = Framing(
             self,
             state,
-            show=self._show_frame,
-            show_text_curve=self.curves.compression.show,
-            damaged=self._damaged,
+            self._show_frame,
+            self.curves.compression.show,
+            self._damaged,
         )
         self.your_text = YourText(
             self, state, self.own, self.transport, self.views, self._text_changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.card import merge_text, paint_merge
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
@@ -95,22 +96,14 @@ class MergesPanel(Vertical):
 class MergeSearch(Controller):
     """Search merges in a thread, and copy one. Only the latest query counts."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        panel: MergesPanel,
-        views: Views,
-        transport: Transport,
-    ) -> None:
-        """Take the state, the list, the views and the transport."""
-        super().__init__(screen)
-        self._state, self._panel = state, panel
-        self._views, self._transport = views, transport
-        self._sought: str | None = None
-        """The pending query, None if there is none."""
-        self._goes = False
-        """Whether to go to the best match once it is found."""
+    _state: ReplayState
+    _panel: MergesPanel
+    _views: Views
+    _transport: Transport
+    _sought: str | None = field(default=None, init=False)
+    """The pending query, None if there is none."""
+    _goes = False
+    """Whether to go to the best match once it is found."""
 
     @action(
         "Find a merge", "ctrl+f", "ctrl+g", "slash", section="Find", footer="find", priority=False

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tokviz.share.animation import animation
 from tokviz.share.replayed import replay_figure
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.exporting import Exporting, Shown, export_as
 from tokviz.tui.screens.replay.state import ReplayState
 
@@ -17,11 +17,11 @@ _NOTHING = "Nothing is open: open a training or a vocabulary first (Ctrl+O)."
 class Sharing(Controller):
     """Export the frames of a merge, and merges as an animation."""
 
-    def __init__(self, screen: TokvizScreen, state: ReplayState) -> None:
-        """Take the state."""
-        super().__init__(screen)
-        self._state = state
-        Exporting(screen, self._shown)
+    _state: ReplayState
+
+    def set_up(self) -> None:
+        """Create the other fields."""
+        Exporting(self.screen, self._shown)
 
     def _shown(self) -> Shown:
         opened, prepared, number = self._state.opened, self._state.prepared, self._state.number

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from textual.widgets import Input, TextArea
 
 from tokviz.tui.actions import action
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
@@ -24,10 +24,9 @@ from tokviz.tui.screens.replay.position import (
 )
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.curve import Scale
+from tokviz.tui.widgets.cursor_curve import Dragged, Scale, Scrubber
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.spans import Span, ToMerge, ToToken
 from tokviz.tui.widgets.token_text import TokenText
 
@@ -50,17 +49,13 @@ def _may_leap(transport: Transport) -> bool:
 class Transport(Controller):
     """Handle all commands that change the position, and show it."""
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        state: ReplayState,
-        bar: Bar,
-        scrubber: Scrubber,
-        moved: Callable[[], object],
-    ) -> None:
-        """Take the state, the buttons, the scrubber, and a callback for a new position."""
-        super().__init__(screen)
-        self._state, self._bar, self._scrubber, self._moved = state, bar, scrubber, moved
+    _state: ReplayState
+    _bar: Bar
+    _scrubber: Scrubber
+    _moved: Callable[[], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self._clock: Timer | None = None
         self._last_tick = 0.0
         self._was_playing = self._is_log = False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.widget import Widget
 
 from tokviz.tui.actions import Kind, action, action_each
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 
@@ -45,10 +45,10 @@ class View(NamedTuple):
 class Views(Controller):
     """Show as many views as fit, and switch between the others."""
 
-    def __init__(self, screen: TokvizScreen, views: Mapping[str, View]) -> None:
-        """Take the views by their ids."""
-        super().__init__(screen)
-        self._views = dict(views)
+    _views: dict[str, View]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self._recent: Sequence[str] = _FIRST_AT_FRONT
         self._groups: Sequence[Sequence[str]] = (_IDS,)
 

@@ -120,7 +120,7 @@ class Editing(Controller):
     @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
         """Insert any Unicode character by its name or number."""
-        from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+        from tokviz.tui.dialogs.insert import InsertCharacterDialog
 
         self.ask(InsertCharacterDialog(), self._text.editor.type_text)
 
@@ -185,7 +185,7 @@ class Editing(Controller):
 
         The dialog starts with the selected ids, or with the whole text if it consists of ids.
         """
-        from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+        from tokviz.tui.dialogs.insert import DecodeIdsDialog
 
         selected = self._text.live.text_in(*self._text.selected_range())
         begin, put = "", self._text.editor.type_text

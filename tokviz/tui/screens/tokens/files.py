@@ -48,7 +48,7 @@ class Files(Controller):
     @action("Open a file", "ctrl+o", section="Text", footer="open", words="load import")
     def open_file(self) -> None:
         """Choose a file and show its tokens. Every byte is kept as it is."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
+        from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 
         self.unless_unsaved(lambda: self.ask(OpenFileDialog(self._folder()), self.open_path))
 
@@ -94,7 +94,7 @@ class Files(Controller):
     @action("Save the text as…", "f12", section="Text", words="export write")
     def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the text to another file."""
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
+        from tokviz.tui.dialogs.file_dialog import SaveFileDialog
 
         name = self.session.path.name if self.session.path else "text.txt"
         dialog = SaveFileDialog(*self.safe.offer(self._folder(), name))

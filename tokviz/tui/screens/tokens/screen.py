@@ -24,8 +24,8 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
-from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.safekeeping import CONVERSATIONS, Recovery
 from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs

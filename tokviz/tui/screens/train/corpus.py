@@ -6,8 +6,8 @@ from tokviz.text import bytetext
 from tokviz.training.corpus.entries import save_text
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.ask_text import AskDialog
-from tokviz.tui.dialogs.open_file import OpenFileDialog
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.state import TrainState, during
 
@@ -15,10 +15,8 @@ from tokviz.tui.screens.train.state import TrainState, during
 class Corpus(Controller):
     """Add files, folders and typed text to the corpus, or clear it."""
 
-    def __init__(self, screen: TokvizScreen, state: TrainState, form: TrainForm) -> None:
-        """Create the controller of the form."""
-        super().__init__(screen)
-        self.state, self._form = state, form
+    state: TrainState
+    _form: TrainForm
 
     @action(
         "Add files to the corpus",

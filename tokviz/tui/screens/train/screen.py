@@ -15,13 +15,11 @@ from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons, Scaling
 from tokviz.tui.screens.train.corpus import Corpus
-from tokviz.tui.screens.train.corpus_list import CorpusList
-from tokviz.tui.screens.train.form import TrainForm
+from tokviz.tui.screens.train.form import CorpusList, TrainForm
 from tokviz.tui.screens.train.plan import FormValues
-from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
-from tokviz.tui.screens.train.training import Training
+from tokviz.tui.screens.train.training import Result, Training
 from tokviz.workspace.session import Request, TrainWith
 
 

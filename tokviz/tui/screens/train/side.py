@@ -2,25 +2,283 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.style import Style
 from textual.widgets import Static
 
-from tokviz.process.jobs.train_messages import TrainSummary
-from tokviz.text.glyphs import safe
-from tokviz.training.progress import TrainProgress
-from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
-from tokviz.tui.screens.train.plan import Plan, plan_content
+from tokviz.formats.run import HISTORY
+from tokviz.formats.run_arrays import read_arrays
+from tokviz.process.jobs.train_messages import HeldOut, TrainSummary
+from tokviz.storage.listing import home_label, size_label
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import pluralize
+from tokviz.training.attribution import N_FILES, folder_of
+from tokviz.training.progress import NewMerge, TrainProgress
+from tokviz.tui.screens.train.plan import Plan, labelled, plan_content
 from tokviz.tui.screens.train.state import Phase
-from tokviz.tui.screens.train.summary import summary_content
 from tokviz.tui.sizes import set_classes
-from tokviz.tui.widgets.cursor_curve import CursorCurve
-from tokviz.tui.widgets.curve import compression_curve
+from tokviz.tui.widgets.card_rows import merge_cells
+from tokviz.tui.widgets.cursor_curve import CursorCurve, compression_curve
+from tokviz.tui.widgets.field import PushButton
+from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import RowList
-from tokviz.tui.widgets.push_button import PushButton
+from tokviz.tui.widgets.spans import Span
+
+_PHASES = ("reading", "merging", "saving")
+_MEASURED = ("reading", "merging")
+_MOST_MERGES = 500
+_MERGES_IN_A_ROW = 12
+_MOST_POINTS = 4_000
+
+
+class NumberedMerge(NamedTuple):
+    """A merge with its number, counted from 1."""
+
+    number: int
+    merge: NewMerge
+
+
+class Learning:
+    """Accumulated reports of one training.
+
+    Attributes:
+        report: The last report, None before the first.
+        phases: The started phases, each with its progress from 0 to 1.
+        points: The compression curve: (merges, bytes per token), from one byte per token on.
+        newest: The last merges, the newest first.
+        is_stopping: Whether it was asked to stop, which may take a moment.
+    """
+
+    is_stopping = False
+
+    def __init__(self) -> None:
+        """Start before the first report."""
+        self.report: TrainProgress | None = None
+        self.phases: dict[str, float] = {}
+        self.points: list[tuple[float, float]] = [(0.0, 1.0)]
+        self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
+
+    def take(self, report: TrainProgress) -> None:
+        """Add a report."""
+        self.report = report
+        for phase in self.phases:
+            if phase != report.phase:
+                self.phases[phase] = 1.0
+        self.phases[report.phase] = report.fraction
+        self._take_merges(report)
+        ratio = report.bytes_per_token
+        if ratio is not None and report.phase == "merging":
+            self._add_point(float(report.n_merges), ratio)
+
+    def _take_merges(self, report: TrainProgress) -> None:
+        """Add the new merges of a report, which holds only the last ones."""
+        known = self.newest[0].number if self.newest else 0
+        n_new = min(len(report.newest), _MERGES_IN_A_ROW, report.n_merges - known)
+        for place in range(n_new, 0, -1):
+            merge = report.newest[-place]
+            self.newest.appendleft(NumberedMerge(report.n_merges - place + 1, merge))
+
+    def _add_point(self, n_merges: float, ratio: float) -> None:
+        if self.points[-1][0] >= n_merges:
+            return
+        self.points.append((n_merges, ratio))
+        if len(self.points) > _MOST_POINTS:
+            # Half of the points are still more than a terminal can show.
+            self.points = [*self.points[:-1:2], self.points[-1]]
+
+
+def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
+    """Read the compression curve of a saved run.
+
+    Args:
+        folder: The run folder.
+        n_bytes: The bytes of its corpus.
+
+    Raises:
+        TokvizError: If the run cannot be read.
+    """
+    counts = read_arrays(folder, HISTORY)["n_tokens"].tolist()
+    step = max(1, len(counts) // _MOST_POINTS)
+    merges = {*range(0, len(counts), step), len(counts) - 1} if counts else set()
+    points = [(float(number + 1), n_bytes / counts[number]) for number in sorted(merges)]
+    return [(0.0, 1.0), *points]
+
+
+def phases_content(learning: Learning, width: int) -> Content:
+    """Draw a bar for every phase, with the numbers below."""
+    shown = [p for p in _PHASES if p in learning.phases or p in _MEASURED]
+    lines = [_phase_line(learning, phase, width) for phase in shown]
+    lines.append(Content(""))
+    if learning.report is None:
+        lines.append(Content.assemble(("Starting…", "$text-muted")))
+    else:
+        lines += [Content(fit(line, width)) for line in numbers(learning.report)]
+        cluster = learning.report.cluster
+        if cluster is not None and cluster.dashboard:
+            link = Style(underline=True) + Style.from_meta({"@click": "screen.open_dashboard"})
+            lines.append(Content(fit(safe(cluster.dashboard), width)).stylize(link))
+    if learning.is_stopping:
+        lines[-1] = Content.assemble(
+            ("Stopping: the merges learned so far are kept.", "$text-accent")
+        )
+    return Content("\n").join(lines)
+
+
+def _phase_line(learning: Learning, phase: str, width: int) -> Content:
+    fraction = learning.phases.get(phase)
+    columns = max(width - 18, 4)
+    filled = 0 if fraction is None else min(columns, int(fraction * columns))
+    if fraction is None:
+        end = "waiting"
+    elif fraction >= 1:
+        end = "done"
+    else:
+        end = f"{int(fraction * 100)} %" if phase in _MEASURED else "…"
+    role = "$text-muted" if fraction is None else "$foreground"
+    return Content.assemble(
+        (f"{phase.capitalize():<10}", role),
+        ("━" * filled, "$text-accent"),
+        ("╌" * (columns - filled), "$border-quiet"),
+        (f"{end:>8}", role),
+    )
+
+
+def numbers(report: TrainProgress) -> list[str]:
+    """Return the progress of a training as lines."""
+    left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
+    memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
+    done = f"{size_label(report.n_bytes)} read · {report.n_pre_tokens:,} distinct pre-tokens"
+    if report.phase == "starting":
+        done = "Starting…"
+    elif report.phase != "reading":
+        merges = f"{report.n_merges:,} of {report.n_merges_wanted:,} merges"
+        done = f"{merges} · {report.n_pre_tokens:,} pre-tokens"
+    lines = [f"{clock(report.seconds)}{left}{memory}", done]
+    if report.cluster is not None:
+        cluster = report.cluster
+        workers, tasks = pluralize(cluster.n_workers, "worker"), pluralize(cluster.n_tasks, "task")
+        pace = ""
+        if cluster.bytes_per_second:
+            pace = f" · {size_label(round(cluster.bytes_per_second))}/s"
+        lines.append(f"{workers} · {tasks} · {size_label(cluster.memory_bytes)}{pace}")
+    return lines
+
+
+def progress_word(report: TrainProgress) -> str:
+    """Return the progress of a training as one word."""
+    return f"{int(report.fraction * 100)} %" if report.phase == "merging" else report.phase
+
+
+def clock(seconds: float) -> str:
+    """Format the time of a running clock.
+
+    >>> clock(3.21), clock(75), clock(3700)
+    ('3.2 s', '1:15 min', '1:01:40 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02} min"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
+
+
+def paint_merge(row: NumberedMerge, width: int) -> list[Span]:
+    """Draw a row of the list of merges."""
+    left, right, count = row.merge.left, row.merge.right, row.merge.count
+    return merge_cells(row.number, left + right, (left, right), count, width)
+
+
+NEW = "new"
+_NAMES = {NEW: "this one", "gpt2": "GPT-2", "cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
+_LABEL = 12
+_LEAST_COMPARED = 1_000  # bytes; a comparison on less text is noise
+
+
+def summary_content(summary: TrainSummary, width: int) -> Content:
+    """Draw a summary."""
+    width = max(8, width)
+    total = clock(summary.seconds)
+    title = Content.assemble(
+        ("✓ ", "$text-success bold"), (f"{summary.n_vocab:,} tokens in {total}", "bold")
+    )
+    lines = [title]
+    if summary.stopped_early:
+        fewer = f"{summary.n_merges:,} of {summary.n_merges_wanted:,} merges: "
+        early = safe(fewer + summary.stopped_early)
+        lines.append(Content.assemble(("! ", "$text-warning bold"), early))
+    lines += [Content(""), *_facts(summary, width)]
+    if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
+        size = size_label(summary.held_out.n_bytes)
+        text = f"Bytes per token on {size} of unseen text"
+        if summary.is_comparing:
+            text = f"Comparing on {size} of unseen text… Esc skips"
+        lines += [Content(""), Content(text).stylize("$text-muted")]
+        lines += _comparison(summary.held_out, width)
+        advice = summary.held_out.advice
+        if advice is not None:
+            lines += [
+                Content(""),
+                Content("Bytes per token by vocabulary size").stylize("$text-muted"),
+            ]
+            lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
+    return Content("\n").join(lines)
+
+
+def _facts(summary: TrainSummary, width: int) -> list[Content]:
+    spent = summary.seconds_by_phase.items()
+    seconds = ", ".join(f"{name} {clock(value)}" for name, value in spent if value >= 0.05)
+    documents = pluralize(summary.n_documents, "document")
+    facts = [
+        ("Time", seconds),
+        ("Corpus", f"{size_label(summary.n_bytes)}, {documents}"),
+        ("Pre-tokens", f"{summary.n_pre_tokens:,} distinct"),
+    ]
+    if summary.peak_memory_bytes is not None:
+        facts.append(("Memory", f"{size_label(summary.peak_memory_bytes)} at most"))
+    if summary.n_invalid:
+        facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, kept unchanged"))
+    if summary.longest_token:
+        ending = f"  {pluralize(len(summary.longest_token), 'byte')}"
+        shown = fit(token_label(summary.longest_token), max(8, width - _LABEL - len(ending)))
+        facts.append(("Longest", shown + ending))
+    if summary.bytes_per_token is not None:
+        facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
+    files = [str(part.file) for part in summary.files]
+    labels = ("Merges from", *[""] * N_FILES)
+    for label, part, file in zip(labels, summary.files, files, strict=False):
+        room = max(8, width - _LABEL - len("100% "))
+        name = safe(os.path.relpath(file, folder_of(files)))
+        facts.append((label, f"{part.share:4.0%} {fit_end(name, room)}"))
+    facts.append(("Written to", home_label(Path(summary.run_folder))))
+    return [line for label, text in facts if text for line in labelled(label, text, width, _LABEL)]
+
+
+def _comparison(held_out: HeldOut, width: int) -> list[Content]:
+    lines = []
+    best = max(held_out.bytes_per_token.values(), default=1.0)
+    columns = max(4, min(width - _LABEL - 8, 48))
+    for name, ratio in held_out.bytes_per_token.items():
+        filled = max(1, round(columns * ratio / best))
+        is_new = name == NEW
+        lines.append(
+            Content.assemble(
+                (f"{safe(_NAMES.get(name, name)):<{_LABEL}}", "bold" if is_new else ""),
+                ("━" * filled, "$text-accent" if is_new else "$text-muted"),
+                " " * (columns - filled),
+                (f"  {ratio:.2f}", "bold" if is_new else ""),
+            )
+        )
+    return lines
 
 
 class LiveView(Vertical):

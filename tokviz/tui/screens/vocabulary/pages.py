@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import on
+from textual.widgets import Input
 
 from tokviz.errors import TokvizError
 from tokviz.explain.facts import entry_of
@@ -16,28 +17,36 @@ from tokviz.formats.run import run_of
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.replay.merge_reasons import files_of_merge
+from tokviz.training.replay.replay import files_of_merge
 from tokviz.training.run import load_attribution
 from tokviz.tui.actions import Kind, action, action_each
-from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
+from tokviz.tui.screens.base import Controller
 from tokviz.tui.screens.vocabulary.searching import SYNTAX_KEY, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
-from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
+from tokviz.tui.screens.vocabulary.token_page import (
+    PLACES_LISTED,
+    TokenPage,
+    check_rows,
+    overview_rows,
+    page_rows,
+    syntax_rows,
+)
 from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.card_rows import label_of
+from tokviz.tui.widgets.card_rows import label_of, token_copies
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import LinkRows
 from tokviz.tui.widgets.spans import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.view_switcher import SwitcherView, ViewSwitcher
+from tokviz.workspace.session import GoToToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokviz.explain.relations import Children
     from tokviz.explain.vocabulary.index import VocabularyIndex
+
 
 T = TypeVar("T")
 PAGES = (
@@ -68,12 +77,12 @@ class Pages(Controller):
     one.
     """
 
-    def __init__(
-        self, screen: TokvizScreen, searching: Searching, field: SearchField, table: TokenTable
-    ) -> None:
-        """Create the controller with the search results and the list of tokens."""
-        super().__init__(screen)
-        self._searching, self._field, self._table = searching, field, table
+    _searching: Searching
+    _field: SearchField
+    _table: TokenTable
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.rows = LinkRows(id="page")
         turns = [
             SwitcherView(p.id, p.title, f"show_page('{p.id}')", lambda: self.rows) for p in PAGES
@@ -285,3 +294,72 @@ class Pages(Controller):
                 return Report(tokenizer.name, (FileFinding("error", "check", "", problem),))
 
         return self._once("check", (tokenizer,), check) or tokenizer.load_report
+
+
+class TokenActions(Controller):
+    """Going to its page, to the text that uses it, and copying it."""
+
+    _pages: Pages
+
+    @on(RowList.Picked, "#table")
+    def _clicked(self) -> None:
+        if not self._pages.beside.display:
+            self._pages.show_page("token")
+
+    @on(Input.Submitted, "#query")
+    @action("Show the token's page", "enter", section="Tokens", footer="token", bound=False)
+    def open_token(self) -> None:
+        """Show the selected token: bytes, merges, the tokens it is merged into, your text."""
+        if self._pages.beside.display:
+            self._pages.beside.focus()
+        else:
+            self._pages.show_page("token")
+            self._pages.rows.focus()
+
+    @action("Back to the previous token", "backspace", section="Tokens", bound=False)
+    def token_before(self) -> None:
+        """Go back to the page of the previous token."""
+        self._pages.go_back()
+
+    @action("Go to the token in the text", "f3", section="Tokens", footer="in text")
+    def jump_to_text(self) -> None:
+        """Show the Tokens screen with the cursor on the first place that uses the marked token."""
+        token_id, live = self._pages.shown_id, self.session.live
+        found = None if token_id is None else live.next_occurrence(token_id, -1)
+        if found is None:
+            self.say("The text on the Tokens screen does not use this token.")
+        else:
+            self.jump(found)
+
+    def jump(self, index: int) -> None:
+        """Show a token of the text."""
+        if index >= self.session.live.n_tokens:
+            self.say("The text has changed and no longer has that token.")
+            return
+        self.session.ask(GoToToken(index))
+
+    @action("Copy the token's id", "f4", section="Tokens", footer="copy id")
+    def copy_id(self) -> None:
+        """Copy the id of the marked token."""
+        self._copy_part(0)
+
+    @action("Copy the token's bytes", "shift+f4", section="Tokens")
+    def copy_bytes(self) -> None:
+        """Copy the bytes of the marked token in hexadecimal."""
+        self._copy_part(1)
+
+    @action("Copy the token's text", "alt+c", section="Tokens")
+    def copy_token_text(self) -> None:
+        """Copy the text of the marked token exactly as it is."""
+        self._copy_part(2)
+
+    def _copy_part(self, number: int) -> None:
+        token_id = self._pages.shown_id
+        if token_id is None:
+            self.say("There is no token to copy.")
+            return
+        copies = token_copies(entry_of(self.session.tokenizer, token_id))
+        if number >= len(copies):
+            self.say("These bytes are not text. Shift+F4 copies them in hexadecimal.")
+            return
+        self.copy(*copies[number])

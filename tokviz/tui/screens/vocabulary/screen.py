@@ -20,11 +20,9 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
-from tokviz.tui.screens.vocabulary.files import Files
-from tokviz.tui.screens.vocabulary.pages import Pages
-from tokviz.tui.screens.vocabulary.searching import Filtering, SearchField, Searching
+from tokviz.tui.screens.vocabulary.pages import Pages, TokenActions
+from tokviz.tui.screens.vocabulary.searching import Files, Filtering, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
-from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread

@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.binding import Binding, BindingType
 
+from tokviz.explain.vocabulary.export import EXPORT_KINDS, export
 from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.explain.vocabulary.query import Flag, Query, parse_query, split_words, toggle_word
 from tokviz.explain.vocabulary.reachable import unreachable_rows
 from tokviz.explain.vocabulary.search import ORDERS, Order, Searcher, Selection
+from tokviz.storage.listing import home_label
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
+from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.bars import short_key
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller
+from tokviz.tui.screens.exporting import export_as
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -30,6 +35,7 @@ from tokviz.tui.widgets.view_switcher import neighbour
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
 
 _GREATEST_FIRST: tuple[Order, ...] = ("length", "characters", "uses")
 """Orders that start with the greatest value."""
@@ -49,15 +55,11 @@ class Searching(Controller):
         uses: Count of each token in the current text, by id.
     """
 
-    def __init__(
-        self,
-        screen: TokvizScreen,
-        begun: Callable[[], object],
-        found: Callable[[], object],
-    ) -> None:
-        """Create the controller with callbacks for a new vocabulary and for new results."""
-        super().__init__(screen)
-        self._begun, self._found = begun, found
+    _begun: Callable[[], object]
+    _found: Callable[[], object]
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.tokenizer: Tokenizer | None = None
         self.index: VocabularyIndex | None = None
         self.selection: Selection | None = None
@@ -202,17 +204,18 @@ class SearchField(Field):
 class Filtering(Controller):
     """Searches while something is typed, puts filters into the field, changes the order."""
 
-    def __init__(self, screen: TokvizScreen, searching: Searching, field: SearchField) -> None:
-        """Create the controller with the search and its field."""
-        super().__init__(screen)
-        self._searching, self._field = searching, field
+    _searching: Searching
+    _field: SearchField
+
+    def set_up(self) -> None:
+        """Create the other fields."""
         self.bar = Bar(id="filters")
         self.how = Bar(id="how")
         self.how.show([BarItem((Span(short_key(SYNTAX_KEY), "key"), Span(" search help")), HELP)])
 
         # Immediately, not with the message of the field: the letter and its results are drawn
         # in one frame.
-        screen.watch(field, "value", self._typed, init=False)
+        self.screen.watch(self._field, "value", self._typed, init=False)
 
     def _typed(self, value: str) -> None:
         self._searching.typed = value
@@ -316,3 +319,32 @@ def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
         Span(shown, role),
     )
     return BarItem(words, f"screen.only_{flag}", (words[0], Span(_SHORT_FLAG_WORDS[flag], role)))
+
+
+class Files(Controller):
+    """Export of the list, and saving of the tokenizer."""
+
+    _searching: Searching
+
+    @action("Save the tokenizer as…", "f12", section="Tokenizer", words="export convert")
+    def save_tokenizer(self) -> None:
+        """Write it as a file of Hugging Face, tiktoken, GPT-2 or minbpe."""
+        dialog = SaveTokenizerDialog(self.session.tokenizer, self.session.folder)
+        self.ask(dialog, lambda path: self.say(f"Saved to {home_label(path)}."))
+
+    @action("Export the list…", "ctrl+s", section="List", footer="export")
+    def export_list(self) -> None:
+        """Write the tokens found to a CSV, JSON lines or text file, their bytes exact."""
+        index, selection = self._searching.index, self._searching.selection
+        if index is None or selection is None:
+            self.say("The vocabulary is still being read.")
+            return
+        tokens = pluralize(len(selection.rows), "token")
+        export_as(
+            self,
+            "tokens",
+            f"Export {tokens} as CSV, JSONL or TXT",
+            {kind: kind for kind in EXPORT_KINDS},
+            lambda kind: export(index, selection.rows.tolist(), kind),
+            tokens,
+        )

@@ -15,10 +15,11 @@ from textual.widgets.text_area import Selection
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.conversation.blocks import GUTTER, Blocks
 from tokviz.tui.widgets.conversation.rows import (
+    GUTTER,
     BlockRow,
     BlockRows,
+    Blocks,
     MessageBlocks,
     PartPlace,
     end_of,

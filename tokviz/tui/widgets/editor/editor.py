@@ -35,8 +35,7 @@ from tokviz.tui.widgets.editor.navigation import (
     word_left,
     word_right,
 )
-from tokviz.tui.widgets.editor.painting import Marks
-from tokviz.tui.widgets.editor.row_painter import RowPainter
+from tokviz.tui.widgets.editor.row_painter import Marks, RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 _PULL_SECONDS = 0.05

@@ -13,7 +13,7 @@ from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.mask.styles import MARKS
+from tokviz.tui.widgets.mask.base import MARKS
 from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.styles import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
+from tokviz.tui.widgets.mask.base import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED, MaskView
 
 Listed = Literal["mask", "targets"]
 

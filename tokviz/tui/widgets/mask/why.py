@@ -10,7 +10,7 @@ from tokviz.chat.rendering import Rendering
 from tokviz.chat.spans import REASON_NAMES, Reason
 from tokviz.text.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.mask.styles import MARKS
+from tokviz.tui.widgets.mask.base import MARKS
 
 HINT = "Click a token, or go to it with the cursor keys, to see why it is learned or not."
 

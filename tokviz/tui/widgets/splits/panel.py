@@ -16,9 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.live.document import LiveDocument
+from tokviz.live.document import LiveDocument, starts_within
 from tokviz.live.pre_tokens import PreTokenCounter
-from tokviz.live.spans import starts_within
 from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
 from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
@@ -28,12 +27,14 @@ from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
-from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pre_tokens_note
 from tokviz.tui.widgets.splits.regex_field import (
+    CUSTOM_ROW,
     DEFAULT_REGEX,
     MOST_KEPT_CHARS,
+    PatternHead,
     RegexEdited,
     RegexField,
+    pre_tokens_note,
 )
 from tokviz.tui.widgets.splits.rows import CUSTOM, NEAR_CHARS, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView

@@ -15,9 +15,8 @@ from textual.widget import Widget
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
-from tokviz.tui.widgets.splits.rows import Row
+from tokviz.tui.widgets.splits.rows import FrameLine, Gloss, Row, frame
 
 
 @dataclass
