@@ -31,6 +31,8 @@ MAX_TOTAL_BYTES = 64_000_000
 """The most bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"
+GUESS = "guess"
+"""Key of the mark of a guessed split pattern, in the pre-tokenizer of a `tokenizer.json`."""
 MERGE_WITHOUT_TOKEN = "merge-without-token"
 
 
@@ -79,7 +81,15 @@ class Draft:
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
     """Return a note that the split pattern is a guess because the file has none."""
-    message = f"the split pattern {name} is a guess: {holder} none"
+    return _guess(f"the split pattern {name} is a guess: {holder} none")
+
+
+def notes_of_guess(message: object) -> list[FileFinding]:
+    """Return the note of a guess that a file was saved with; none if it is not a text."""
+    return [_guess(message)] if message and isinstance(message, str) else []
+
+
+def _guess(message: str) -> FileFinding:
     remedy = "choose another one if the tokens look wrong"
     return FileFinding("note", GUESSED_PATTERN, "", message, remedy)
 

@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.draft import Draft, build
+from tokviz.formats.draft import GUESS, Draft, build, notes_of_guess
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
 from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "Hugging Face tokenizer"
+HAS_PATTERN = "has its own split pattern: leave the other one out"
 
 Json = dict[str, Any]
 
@@ -50,6 +51,7 @@ def read_tokenizer_json(
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,
+    confirmed: str | SplitPattern | None = None,
 ) -> Tokenizer | NeedsLibrary:
     """Read a `tokenizer.json`.
 
@@ -57,6 +59,7 @@ def read_tokenizer_json(
         path: The file.
         name: A name to show; the file's path if None.
         known_pattern: The split pattern that the file was written from, if known.
+        confirmed: The split pattern of a file that was saved with a guess.
 
     Returns:
         The tokenizer, or `NeedsLibrary` if tokviz cannot encode it exactly.
@@ -67,13 +70,24 @@ def read_tokenizer_json(
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
+    guess = _guess(content)
+    if confirmed is not None and not guess:
+        raise InputFileError(path, HAS_PATTERN)
     try:
         draft = read_native(content, path, known_pattern)
+        draft.notes += [] if confirmed else notes_of_guess(guess)
+        draft.split_pattern = get_split_pattern(confirmed or draft.split_pattern)
     except NotNativeError as reason:
         model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
         return NeedsLibrary(path, {**content, "model": model}, str(reason))
     del content
     return build(draft, name or str(path))
+
+
+def _guess(content: Json) -> object:
+    """Return the mark of a split pattern that was a guess when tokviz saved the file."""
+    part = content.get("pre_tokenizer")
+    return part.get(GUESS) if isinstance(part, dict) else None
 
 
 def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tokviz.errors import SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
+from tokviz.formats.draft import GUESS
 from tokviz.formats.rank_order import listed_merges
 from tokviz.tokenizer.encoding.encoded import Columns
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -57,7 +58,9 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             for text, token_id in by_id
         ],
         "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
-        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern),
+        # The library ignores keys that it does not know here, but not elsewhere.
+        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern)
+        | ({GUESS: tokenizer.pattern_doubt} if tokenizer.pattern_doubt else {}),
         "post_processor": json.loads(tokenizer.post_processor.json or "null"),
         "decoder": _BYTE_LEVEL,
         "model": {

