@@ -65,7 +65,7 @@ class UnknownTokenizerError(TokvizError):
         self.about = about
         self.hint = about or (f"did you mean {_listed(self.suggestions)}?" if suggestions else "")
         """A question that suggests similar names, or the reason; empty if there are none."""
-        super().__init__(f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
+        super().__init__(about or f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
 
 
 _SEE_ALL = "run `tokviz tokenizers` to list the known names"

@@ -7,12 +7,16 @@ import pytest
 import tokviz as tokviz_package
 from tests.formats.samples import trained
 from tokviz.cli.main import main
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, OTHER_TOKENIZERS
 from tokviz.training.run_library import runs_folder
 
 
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):
     lines = tokviz("tokenizers").text.splitlines()
+    others = lines[len(BUILTIN_TOKENIZERS) :]
+    assert [line.split()[0] for line in others] == [other.name for other in OTHER_TOKENIZERS]
+    assert any("not been public since Claude 3" in line for line in others)
+    lines = lines[: -len(others)]
     assert [line.split()[:2] for line in lines] == [
         [builtin.name, str(builtin.n_tokens)] for builtin in BUILTIN_TOKENIZERS
     ]

