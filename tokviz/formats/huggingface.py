@@ -56,8 +56,10 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             }
             for text, token_id in by_id
         ],
-        "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
-        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern),
+        "normalizer": {"type": form} if (form := tokenizer.normalizer.form) else None,
+        "pre_tokenizer": pre_tokenizer(
+            tokenizer.split_pattern, adds_space=tokenizer.normalizer.adds_space
+        ),
         "post_processor": json.loads(tokenizer.post_processor.json or "null"),
         "decoder": _BYTE_LEVEL,
         "model": {
@@ -122,8 +124,10 @@ _BYTE_LEVEL = {
 }
 
 
-def pre_tokenizer(pattern: SplitPattern) -> Json:
+def pre_tokenizer(pattern: SplitPattern, *, adds_space: bool = False) -> Json:
     """Return the pre-tokenizer of a `tokenizer.json` for a split pattern."""
     if pattern.name == "none":
-        return _BYTE_LEVEL
+        return _BYTE_LEVEL | {"add_prefix_space": adds_space}
+    if adds_space and pattern.name == "gpt2":
+        return _BYTE_LEVEL | {"add_prefix_space": True, "use_regex": True}
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}

@@ -16,6 +16,7 @@ from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -56,7 +57,7 @@ class BuiltinTokenizer(NamedTuple):
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
             split_pattern=self.split_pattern,
-            nfc=self.nfc,
+            normalizer=Normalizer("NFC" if self.nfc else ""),
             name=self.name,
         )
         tokenizer.source = f"built in: {self.source}"

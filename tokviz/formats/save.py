@@ -156,8 +156,8 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     found = _format(format)
     found.write(_saveable(tokenizer))
     lost = [*found.losses(tokenizer)]
-    if tokenizer.nfc and format != "huggingface":
-        lost.append("that text is composed (NFC) before it is encoded")
+    if tokenizer.normalizer and format != "huggingface":
+        lost.append(f"that text is normalized ({tokenizer.normalizer.name}) before it is encoded")
     post = tokenizer.post_processor
     if post.problem or (post.json and format != "huggingface"):
         lost.append("the special tokens that its post-processor adds around a text")

@@ -25,6 +25,7 @@ from tokviz.formats.known_vocabularies import (
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
 from tokviz.storage.files import StrPath
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -81,7 +82,7 @@ def read_tiktoken(
         about,
         place_of_token=lambda number: f"line {lines[number]}",
         notes=[*left_out, *notes],
-        nfc=known is not None and certain and known.nfc,
+        normalizer=Normalizer("NFC" if known is not None and certain and known.nfc else ""),
     )
 
 
