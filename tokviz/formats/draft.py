@@ -15,7 +15,7 @@ from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, Normalizer
+from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
 from tokviz.tokenizer.encoding.packed import Tables, pack_merges, pack_ranks
 from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -74,7 +74,7 @@ class Draft:
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
     merges_path: StrPath | None = None
-    normalizer: Normalizer = Normalizer()
+    normalizer: Normalizer = UNCHANGED
     post_processor: PostProcessor = field(default_factory=PostProcessor)
 
 

@@ -24,7 +24,7 @@ from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
 from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.encoding.normalization import FORMS, NEVER_IN_UTF8, Normalizer
+from tokviz.tokenizer.encoding.normalization import FORMS, NEVER_IN_UTF8, Form, Normalizer
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -139,9 +139,11 @@ def _normalizer(content: Json) -> Normalizer:
         NotNativeError: If there is none.
     """
     kinds = part_types(content.get("normalizer"))
-    if content.get("normalizer") is not None and kinds not in ([], *([form] for form in FORMS)):
+    if not {*kinds} <= {*FORMS}:
         raise NotNativeError(f"it normalizes text ({' + '.join(kinds)})")
-    form = next((form for form in FORMS if [form] == kinds), "")
+    # Several forms in a row are one: that of the last, for compatibility if any of them is.
+    ending = ("K" if any("K" in kind for kind in kinds) else "") + "".join(kinds)[-1:]
+    form: Form = next((form for form in FORMS if form == f"NF{ending}"), "")
     return Normalizer(form, adds_prefix_space(content.get("pre_tokenizer")))
 
 

@@ -195,7 +195,7 @@ _CONTRACTIONS = (
 _CLASS = r"\\[pP]\{(?:L|N|M|P|S|Lu|Ll|Lt|Lm|Lo)\}"
 _ESCAPE = r"\\[sSrnt.*+?()\[\]{}|\\/^$-]"
 _IN_SET = rf"(?:{_CLASS}|\\[sSrnt\]\[\\/^-]|[A-Za-z0-9 '!\"#%(){{}}*+,./:;<=>?@_`|~$])"
-_RANGE = r"(?:a-z|A-Z|0-9|[^\x00-\x7f]-[^\x00-\x7f]|[^\x00-\x7f])"
+_RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[^\x00-\x7f]-[^\x00-\x7f]|[^\x00-\x7f])"
 _ATOM = (
     rf"(?:{_CLASS}|{_ESCAPE}|\[\^?(?:{_RANGE}|{_IN_SET})+\]"
     r"|[A-Za-z0-9 '!\"#%,/:;<=>@_`~-]|[^\x00-\x7f])"

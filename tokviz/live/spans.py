@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from tokviz.live.chunks import Chunk, ChunkTokens
 from tokviz.text import bytetext
-from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.specials import SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -171,7 +170,7 @@ def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _uncut(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}), Normalizer())
+    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}))
 
 
 def _char_spans(

@@ -17,7 +17,7 @@ from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, Vocabul
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.encoding.normalization import Normalizer
+from tokviz.tokenizer.encoding.normalization import UNCHANGED, Normalizer
 from tokviz.tokenizer.encoding.packed import Tables, check_tokens, pack_merges
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.encoding.specials import (
@@ -90,7 +90,7 @@ class Tokenizer:
     remote: bool = False
     ignore_merges: bool = False
     """Whether a pre-token that is a token is encoded as that token without merging."""
-    normalizer: Normalizer = Normalizer()
+    normalizer: Normalizer = UNCHANGED
     """The changes to the text between special tokens before it is split."""
 
     post_processor: PostProcessor = PostProcessor()
@@ -148,7 +148,7 @@ class Tokenizer:
         *,
         split_pattern: str | SplitPattern,
         ignore_merges: bool = False,
-        normalizer: Normalizer = Normalizer(),
+        normalizer: Normalizer = UNCHANGED,
         name: str = "custom",
     ) -> Tokenizer:
         """Create a tokenizer from tables that are known to be consistent.
@@ -225,7 +225,10 @@ class Tokenizer:
         """Release resources: the child process of a remote tokenizer."""
 
     def with_parts(
-        self, split_pattern: SplitPattern, specials: SpecialTokens, normalizer: Normalizer
+        self,
+        split_pattern: SplitPattern,
+        specials: SpecialTokens,
+        normalizer: Normalizer = UNCHANGED,
     ) -> Tokenizer:
         """Create a tokenizer with the same tokens and merges, but other properties.
 
@@ -789,9 +792,7 @@ def _origins(
     for segment, composed, _ in segments:
         n = bytetext.n_bytes(segment)
         changed = composed != segment
-        ends = (
-            normalizer.origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
-        )
+        ends = normalizer.origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
         places.append(np.asarray(ends, np.int64) + at)
         at += n
     return np.concatenate(places)

@@ -139,6 +139,10 @@ class Normalizer(NamedTuple):
                 yield from part
 
 
+UNCHANGED = Normalizer()
+"""Changes no text."""
+
+
 @lru_cache(maxsize=1)
 def _unknown() -> re.Pattern[str]:
     return re.compile(f"({_UNKNOWN})")

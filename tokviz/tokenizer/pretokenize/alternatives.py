@@ -145,7 +145,9 @@ def _cut_in_steps(pattern: SplitPattern, text: str, start: int, end: int) -> Cut
             made = cut_of(one, seen_by(step, stretch), start - low, end - low)
             if made.alternative is not None:
                 a, b = made.alternative.span
-                made = made._replace(alternative=made.alternative._replace(span=(line + a, line + b)))
+                made = made._replace(
+                    alternative=made.alternative._replace(span=(line + a, line + b))
+                )
             made = made._replace(
                 reach=low + made.reach, longer_end=low + made.longer_end, step=number
             )

@@ -322,7 +322,14 @@ def _gpt_like(
     name: str, title: str, regex_text: str, source: str, about: str, *steps: str
 ) -> SplitPattern:
     return SplitPattern(
-        name, regex_text, source, CUT_GPT, True, True, title=title, about=about,
+        name,
+        regex_text,
+        source,
+        CUT_GPT,
+        True,
+        True,
+        title=title,
+        about=about,
         steps=tuple(map(SplitStep, steps)),
     )
 
