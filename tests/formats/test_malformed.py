@@ -168,7 +168,7 @@ CASES = [
     (
         "t.json",
         hf(pre_tokenizer=REGEX),
-        "t.json: Hugging Face's library rejects it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after one split)",
+        "t.json: Hugging Face's library rejects it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after splits)",
     ),
     (
         "t.json",

@@ -57,9 +57,11 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             }
             for text, token_id in by_id
         ],
-        "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
+        "normalizer": {"type": form} if (form := tokenizer.normalizer.form) else None,
         # The library ignores keys that it does not know here, but not elsewhere.
-        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern)
+        "pre_tokenizer": pre_tokenizer(
+            tokenizer.split_pattern, adds_space=tokenizer.normalizer.adds_space
+        )
         | ({GUESS: tokenizer.pattern_doubt} if tokenizer.pattern_doubt else {}),
         "post_processor": json.loads(tokenizer.post_processor.json or "null"),
         "decoder": _BYTE_LEVEL,
@@ -125,8 +127,10 @@ _BYTE_LEVEL = {
 }
 
 
-def pre_tokenizer(pattern: SplitPattern) -> Json:
+def pre_tokenizer(pattern: SplitPattern, *, adds_space: bool = False) -> Json:
     """Return the pre-tokenizer of a `tokenizer.json` for a split pattern."""
     if pattern.name == "none":
-        return _BYTE_LEVEL
+        return _BYTE_LEVEL | {"add_prefix_space": adds_space}
+    if adds_space and pattern.name == "gpt2":
+        return _BYTE_LEVEL | {"add_prefix_space": True, "use_regex": True}
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}

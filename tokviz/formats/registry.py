@@ -21,6 +21,7 @@ from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.encoding.specials import SpecialTokens
 from tokviz.tokenizer.report import FileFinding, Report
@@ -43,6 +44,7 @@ class BuiltinTokenizer(NamedTuple):
         n_tokens: The number of tokens, including special tokens.
         source: The origin of the vocabulary, and its license.
         nfc: Whether it normalizes text to NFC first.
+        replaces_bytes: See `Normalizer`.
         ids: The ranges of the ids of its ordinary tokens, as first id and the id after the last;
             empty if they are 0, 1, 2 …
         note: A difference to the reference library, or "".
@@ -57,6 +59,7 @@ class BuiltinTokenizer(NamedTuple):
     n_tokens: int
     source: str
     nfc: bool = False
+    replaces_bytes: bool = False
     ids: Sequence[tuple[int, int]] = ()
     note: str = ""
 
@@ -77,7 +80,7 @@ class BuiltinTokenizer(NamedTuple):
             PackedRanks(asset_path(f"vocab/{self.vocabulary}"), ids),
             special_tokens(self.name),
             split_pattern=self.split_pattern,
-            nfc=self.nfc,
+            normalizer=Normalizer("NFC" if self.nfc else "", replaces_bytes=self.replaces_bytes),
             name=self.name,
         )
         tokenizer.source = f"built in: {self.source}"

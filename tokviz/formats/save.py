@@ -163,8 +163,8 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     found = _format(format)
     found.write(_saveable(tokenizer))
     lost = [*found.losses(tokenizer)]
-    if tokenizer.nfc and format != "huggingface":
-        lost.append("that text is composed (NFC) before it is encoded")
+    if tokenizer.normalizer and format != "huggingface":
+        lost.append(f"that text is normalized ({tokenizer.normalizer.name}) before it is encoded")
     if tokenizer.pattern_doubt:
         name = tokenizer.split_pattern.name
         lost.append(f"that the split pattern {name} is a guess: only tokviz shows its mark again")

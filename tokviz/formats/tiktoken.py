@@ -18,6 +18,7 @@ from tokviz.formats.known_vocabularies import KnownVocabulary, known_by_content
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
 from tokviz.storage.files import StrPath
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.specials import SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer.report import FileFinding
@@ -76,7 +77,7 @@ def read_tiktoken(
         non_special=specials.non_special,
         place_of_token=lambda number: f"line {lines[number]}",
         notes=notes,
-        nfc=known is not None and known.nfc,
+        normalizer=Normalizer("NFC" if known is not None and known.nfc else ""),
     )
 
 

@@ -170,7 +170,7 @@ def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _uncut(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}), nfc=False)
+    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}))
 
 
 def _char_spans(

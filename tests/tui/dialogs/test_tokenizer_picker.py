@@ -29,9 +29,11 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     SourceRow,
+    about_row,
     nothing_found,
     paint_match,
     paint_place,
+    paint_row,
     paint_run,
     picker_rows,
     rank,
