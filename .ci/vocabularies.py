@@ -213,8 +213,8 @@ def main(folder: Path) -> None:
         print(name, len(tokens), digest(enumerate(tokens)))
     for path in (folder / "llama_models/llama_models").glob("llama[34]/tokenizer.model"):
         print(path, digest(enumerate(of_rank_file(path))))
-    lines = (f"{json.dumps(name)}: {json.dumps(specials[name])}" for name in sorted(specials))
-    (OUTPUT / "special_tokens.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    lines = (json.dumps({"name": name, **specials[name]}) for name in sorted(specials))
+    (OUTPUT / "special_tokens.jsonl").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -111,15 +111,14 @@ class OtherTokenizer(NamedTuple):
 
 
 @cache
-def _special_tokens() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(asset_path("vocab/special_tokens.json").read_bytes())
-    return content
-
-
-@cache
 def special_tokens(name: str) -> SpecialTokens:
     """Return the special tokens of a built-in tokenizer, or of another known vocabulary."""
-    return SpecialTokens(**_special_tokens()[name])
+    # Parsing all lines would take milliseconds.
+    lines = asset_path("vocab/special_tokens.jsonl").read_bytes().splitlines()
+    start = b'{"name": "%s",' % name.encode()
+    fields = json.loads(next(line for line in lines if line.startswith(start)))
+    del fields["name"]
+    return SpecialTokens(**fields)
 
 
 def _entry(fields: dict[str, Any]) -> dict[str, Any]:
