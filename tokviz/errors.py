@@ -52,13 +52,20 @@ def missing_package(name: str) -> str:
 class UnknownTokenizerError(TokvizError):
     """A tokenizer name that is neither built in nor a file."""
 
-    def __init__(self, name: str, suggestions: Sequence[str] = ()) -> None:
-        """Create the error from the unknown name and similar known names, best first."""
+    def __init__(self, name: str, suggestions: Sequence[str] = (), about: str = "") -> None:
+        """Create the error from the unknown name and similar known names, best first.
+
+        Args:
+            name: The name.
+            suggestions: Similar names.
+            about: The reason why a known tokenizer is not built in.
+        """
         self.name = name
         self.suggestions = tuple(suggestions)
-        self.hint = f"did you mean {_listed(self.suggestions)}?" if suggestions else ""
-        """A question that suggests similar names, empty if there are none."""
-        super().__init__(f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
+        self.about = about
+        self.hint = about or (f"did you mean {_listed(self.suggestions)}?" if suggestions else "")
+        """A question that suggests similar names, or the reason; empty if there are none."""
+        super().__init__(about or f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
 
 
 _SEE_ALL = "run `tokviz tokenizers` to list the known names"

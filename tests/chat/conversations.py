@@ -17,7 +17,6 @@ _CONTROL = [*dict.fromkeys(text for each in TEMPLATES.values() for text in each.
 WITH_SPECIALS = _GPT2.with_parts(
     _GPT2.split_pattern,
     SpecialTokens({**_GPT2.special_tokens, **virtual_specials(_GPT2, _CONTROL)}),
-    nfc=False,
 )
 """GPT-2 with the special tokens of all built-in templates."""
 

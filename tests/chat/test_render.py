@@ -26,6 +26,7 @@ from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.loader import load
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -242,12 +243,12 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
-@pytest.mark.parametrize("nfc", [False, True])
+@pytest.mark.parametrize("form", [Normalizer(), Normalizer("NFC")])
 @pytest.mark.parametrize("kept", [50, 4_000_000])
-def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, nfc, kept, monkeypatch):
+def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, form, kept, monkeypatch):
     monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", kept)
     monkeypatch.setattr("tokviz.chat.rendering._TOGETHER", 7)
-    made = partial(GPT2.with_parts, get_split_pattern(pattern), GPT2.specials, nfc=nfc)
+    made = partial(GPT2.with_parts, get_split_pattern(pattern), GPT2.specials, form)
     generator, learned = random.Random(0), []
     conversation = Conversation.from_json(turns(*(random_text(generator, 6) for _ in range(60))))
     learn = CachingEncoder.learn

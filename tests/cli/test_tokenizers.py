@@ -7,12 +7,16 @@ import pytest
 import tokviz as tokviz_package
 from tests.formats.samples import trained
 from tokviz.cli.main import main
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, OTHER_TOKENIZERS
 from tokviz.training.run_library import runs_folder
 
 
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):
     lines = tokviz("tokenizers").text.splitlines()
+    others = lines[len(BUILTIN_TOKENIZERS) :]
+    assert [line.split()[0] for line in others] == [other.name for other in OTHER_TOKENIZERS]
+    assert any("not been public since Claude 3" in line for line in others)
+    lines = lines[: -len(others)]
     assert [line.split()[:2] for line in lines] == [
         [builtin.name, str(builtin.n_tokens)] for builtin in BUILTIN_TOKENIZERS
     ]
@@ -45,10 +49,11 @@ def test_a_file_below_the_home_folder_is_checked(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda builtin: builtin.name)
 def test_every_name_listed_stands_for_its_tokenizer(builtin, tmp_path, capsys):
-    text = "naïve 12345 你好 they'll unbelievably"
+    text = "naïve 12345 你好 they'll    unbelievably"
     (tmp_path / "text").write_text(text, "utf-8")
     expected = tokviz_package.load(builtin.name).encode(text)
-    others = {other.name for other in BUILTIN_TOKENIZERS} - {builtin.name}
+    data = (builtin.vocabulary, builtin.split_pattern)
+    others = [b.name for b in BUILTIN_TOKENIZERS if data != (b.vocabulary, b.split_pattern)]
     assert all(tokviz_package.load(other).encode(text) != expected for other in others)
     for name in (builtin.name, *builtin.aliases):
         assert main(["encode", "-t", name, str(tmp_path / "text")]) == 0

@@ -16,6 +16,7 @@ from tests.profiles import examples
 from tokviz import Tokenizer, TokenizerDiff, diff
 from tokviz.compare import difference
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
@@ -104,7 +105,9 @@ CASES: dict[str, tuple[Callable[[], Tokenizer], Callable[[], Tokenizer], str, st
     ),
     "NFC": (
         lambda: tokenizer(TH),
-        lambda: tokenizer(TH).with_parts(tokenizer(TH).split_pattern, SpecialTokens(), nfc=True),
+        lambda: tokenizer(TH).with_parts(
+            tokenizer(TH).split_pattern, SpecialTokens(), normalizer=Normalizer("NFC")
+        ),
         "normalizer", "different", {"normalization"},
     ),
 }  # fmt: skip

@@ -103,7 +103,7 @@ def test_a_guarded_pattern_is_explained_in_the_child(
 
     monkeypatch.setattr("tokviz.explain.pre_token_cuts.cut_of", never)
     base = tokviz.load("gpt2")
-    tok = base.with_parts(guarded, base.specials, nfc=False)
+    tok = base.with_parts(guarded, base.specials)
     live = LiveDocument(text, tok)
     live.ids()
     found = explain(tok, token_place(live, 0))
@@ -233,7 +233,7 @@ def test_text_omitted_by_a_tokenizer_is_reported(tmp_path: Path) -> None:
 def test_a_regex_that_explodes_is_a_sentence() -> None:
     base = tokviz.load("gpt2")
     pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")
-    tok = base.with_parts(pattern, base.specials, nfc=False)
+    tok = base.with_parts(pattern, base.specials)
     found = explain(tok, bytes_place(b"a " + b"z" * 60))
     assert "s for one pre-token" in format_sentences(found.notes)
 

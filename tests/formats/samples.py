@@ -35,7 +35,9 @@ def beginning(name: str, n_tokens: int = 16_000) -> tokviz.Tokenizer:
     whole = tokviz.load(name)
     ranks = PackedRanks.of(pack([whole.token_bytes(i) for i in range(n_tokens)]))
     pattern = whole.split_pattern
-    return tokviz.Tokenizer.of(ranks, whole.special_tokens, split_pattern=pattern, nfc=whole.nfc)
+    return tokviz.Tokenizer.of(
+        ranks, whole.special_tokens, split_pattern=pattern, normalizer=whole.normalizer
+    )
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from tokviz.formats.draft import build
 from tokviz.formats.hf_native import read_native
 from tokviz.formats.hf_pattern import NotNativeError, means_the_same, split_pattern_of
 from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.pretokenize.split import split as split_text
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -36,6 +39,10 @@ def sequence(*steps):
     return {"type": "Sequence", "pretokenizers": list(steps)}
 
 
+def literal(text, behavior="Isolated", invert=False):
+    return split("", behavior, invert) | {"pattern": {"String": text}}
+
+
 def digits(individual):
     return {"type": "Digits", "individual_digits": individual}
 
@@ -49,6 +56,26 @@ NATIVE = {
     "removed and inverted": sequence(
         split(SPLIT_PATTERNS["gpt4"].regex, "Removed", invert=True), BYTES
     ),
+    "bloom": sequence(split(r" ?[^(\s|[.,!?…。，、।۔،])]+"), BYTES),
+    "deepseek coder": sequence(
+        split("[\r\n]"),
+        split(r"\s?\p{L}+"),
+        split(r"\s?\p{P}+"),
+        split("[一-龥ࠀ-一가-퟿]+"),
+        digits(True),
+        BYTES,
+    ),
+    "several steps": sequence(
+        digits(False), split(r"[a-n]", "MergedWithNext"), split(r"\s?\p{L}+", "Contiguous"), GPT2
+    ),
+    "plain text": sequence(literal("e", "MergedWithPrevious"), literal("\n"), GPT2),
+    "plain period": sequence(literal(".", "Contiguous", invert=True), BYTES),
+    "prefix space": GPT2 | {"add_prefix_space": True},
+    **{
+        f"{behavior} {invert}": sequence(split(r"[aeiou ]", behavior, invert), BYTES)
+        for behavior in ("Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext")
+        for invert in (False, True)
+    },
     "own": sequence(split(r"\p{Lu}+|[a-z0-9]{2,3}| ?[^\s\p{L}]++|\s+(?!\S)"), BYTES),
     "cases": sequence(split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\p{M}?\p{L}{1,2}|\P{N}"), BYTES),
     **{
@@ -59,14 +86,20 @@ NATIVE = {
 }
 
 
-def pair(pre_tokenizer, **options):
-    content = CONTENT | {"pre_tokenizer": pre_tokenizer}
+def pair(pre_tokenizer, normalizer=None, **options):
+    content = CONTENT | {"pre_tokenizer": pre_tokenizer, "normalizer": normalizer}
     content["model"] = content["model"] | options
     ours = build(read_native(content, "t"), "t")
     return ours, tokenizers.Tokenizer.from_str(json.dumps(content))
 
 
 PAIRS = {name: pair(part) for name, part in NATIVE.items()}
+PAIRS |= {form: pair(NATIVE["gpt4"], {"type": form}) for form in ("NFC", "NFD", "NFKC", "NFKD")}
+PAIRS["no normalizer"] = pair(NATIVE["gpt4"], {"type": "Sequence", "normalizers": []})
+PAIRS["two forms"] = pair(
+    NATIVE["gpt4"], {"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "NFC"}]}
+)
+PAIRS["composed prefix"] = pair(NATIVE["prefix space"], {"type": "NFKC"})
 PAIRS["whole pre-tokens"] = pair(NATIVE["gpt4"], ignore_merges=True)
 
 
@@ -75,7 +108,57 @@ PAIRS["whole pre-tokens"] = pair(NATIVE["gpt4"], ignore_merges=True)
 def test_ids_are_the_librarys(name, text):
     ours, theirs = PAIRS[name]
     assert ours.encode(text) == theirs.encode(text).ids
-    assert ours.decode(ours.encode(text)) == text
+    assert ours.changes(text) or ours.decode(ours.encode(text)) == text
+    made = ours.tokenize(text)
+    assert made.ids == ours.encode(text)
+    ends = [0, *made.byte_spans[:, 1].tolist()]
+    assert made.byte_spans[:, 0].tolist() == ends[:-1] and ends[-1] == len(text.encode())
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_every_character_is_normalized_as_by_the_library(form):
+    theirs, ours = getattr(tokenizers.normalizers, form)(), Normalizer(form)
+    for code in range(0x110000):
+        if not 0xD800 <= code < 0xE000 and (category(chr(code)) != "Lo" or code % 9 == 0):
+            for text in (chr(code), f"e\u0323{chr(code)}\u0301"):
+                assert ours.apply(text) == theirs.normalize_str(text), hex(code)
+
+
+@pytest.mark.parametrize("regex", [r"\p{N}", r"\p{N}+"])
+def test_digits_are_the_librarys(regex):
+    part = digits(not regex.endswith("+"))
+    theirs = tokenizers.pre_tokenizers.Digits(part["individual_digits"])
+    (step,) = split_pattern_of(sequence(part, BYTES)).steps
+    assert step.regex == regex
+    text = "".join(f"a{chr(code)}" for code in range(0x20000) if not 0xD800 <= code < 0xE000)
+    found = split_text(split_pattern_of(sequence(part, BYTES)), text)
+    assert [span for _, span in theirs.pre_tokenize_str(text)] == list(found.spans())
+
+
+@pytest.mark.parametrize("text", ["''", "|||EMAIL_ADDRESS|||", " " * 8])
+def test_added_tokens_of_normalized_text_are_native_if_exact(text):
+    content = changed(
+        normalizer={"type": "NFC"},
+        added_tokens=[
+            ADDED | {"content": text, "id": len(CONTENT["model"]["vocab"]), "normalized": True}
+        ],
+    )
+    ours = build(read_native(content, "t"), "t")
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(content))
+    for part in (f"a{text}\u0338b", f"e\u0301{text}{text}", f"\u037e{text} "):
+        assert ours.encode(part) == theirs.encode(part).ids
+
+
+@pytest.mark.parametrize("text", ["K1;", "x<", "xé", "xa"])
+def test_other_added_tokens_of_normalized_text_are_left_to_the_library(text):
+    content = changed(
+        normalizer={"type": "NFC"},
+        added_tokens=[
+            ADDED | {"content": text, "id": len(CONTENT["model"]["vocab"]), "normalized": True}
+        ],
+    )
+    with pytest.raises(NotNativeError, match="found in normalized text"):
+        read_native(content, "t")
 
 
 @pytest.mark.parametrize(
@@ -83,21 +166,23 @@ def test_ids_are_the_librarys(name, text):
     [
         (None, "its pre-tokenizer is none"),
         ({"type": "Whitespace"}, "its pre-tokenizer is Whitespace"),
-        (GPT2 | {"add_prefix_space": True}, "puts a space before"),
+        (sequence(digits(True), GPT2 | {"add_prefix_space": True}), "puts a space before"),
         (sequence(split(r"\d+"), BYTES), "may mean something else"),
         (sequence(split(r"\p{N}{1,3}+|.+"), BYTES), "may mean something else"),
         (sequence(split(r"^a|\s"), BYTES), "may mean something else"),
         (sequence(split(r"(?i:ss)"), BYTES), "may mean something else"),
         (sequence(split(r"[a&&b]"), BYTES), "may mean something else"),
-        (sequence(split("[一-龥]+"), BYTES), "may mean something else"),
+        (sequence(split("[一-\U0003ffff]|\\p{L}"), BYTES), "names characters"),
+        (sequence(split(r"b|(?=a)"), BYTES), "matches the empty text"),
+        (sequence(split(r"a?(?!(?:b))"), BYTES), "matches the empty text"),
         (sequence(split(r"a*"), BYTES), "matches the empty text"),
         (sequence(split(r"a+", "Removed"), BYTES), "treats matches as Removed"),
-        (sequence(split(r"a+", "MergedWithNext"), BYTES), "treats matches as MergedWithNext"),
-        (sequence(split("a"), split("b"), BYTES), "in several steps"),
-        (sequence(split("a"), GPT2), "in several steps"),
-        (sequence(BYTES, digits(True)), "not plain bytes after one split"),
+        (sequence(literal(""), BYTES), "splits by plain text"),
+        (sequence({"type": "Punctuation"}, BYTES), "has the step Punctuation"),
+        (sequence(BYTES, GPT2), "has the step ByteLevel"),
+        (sequence(BYTES, digits(True)), "not plain bytes after splits"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_what_might_differ_is_left_to_the_library(pre_tokenizer, words):
     with pytest.raises(NotNativeError, match=words):
@@ -117,7 +202,7 @@ ADDED = CONTENT["added_tokens"][0]
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (changed(normalizer={"type": "NFC"}), "it normalizes text"),
+        (changed(normalizer={"type": "Lowercase"}), "it normalizes text"),
         (changed(dropout=0.1), "sets dropout"),
         (changed(continuing_subword_prefix="##"), "sets continuing_subword_prefix"),
         (changed(added_tokens=[ADDED | {"lstrip": True}]), "sets lstrip"),
@@ -153,7 +238,7 @@ def test_added_tokens_outside_the_vocabulary_get_the_librarys_ids():
     [
         named.regex
         for named in SPLIT_PATTERNS.values()
-        if named.unicode_of_tiktoken and not named.steps
+        if named.unicode_of_tiktoken and not named.steps and r"\p{Han}" not in named.regex
     ]
     + [r"a{2}|b{2,}|c?+", r"[^\r\n/]"],
 )

@@ -74,11 +74,12 @@ KINDS = {
         hf.decoders.ByteLevel(),
     ),
     "prefix space": lambda: made(
-        models.BPE(), bpe_trainer(), pre.ByteLevel(add_prefix_space=True), None,
-        hf.decoders.ByteLevel(),
+        models.BPE(), bpe_trainer(), pre.Sequence([pre.Split("x", "isolated"), pre.ByteLevel()]),
+        None, hf.decoders.ByteLevel(),
     ),
     "nfc": lambda: made(
-        models.BPE(), bpe_trainer(), pre.ByteLevel(add_prefix_space=False), hf.normalizers.NFC(),
+        models.BPE(), bpe_trainer(), pre.ByteLevel(add_prefix_space=False),
+        hf.normalizers.Sequence([hf.normalizers.NFC(), hf.normalizers.Lowercase()]),
         hf.decoders.ByteLevel(),
     ),
 }  # fmt: skip

@@ -16,8 +16,8 @@ RANKS = b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range
 BYTES = {to_characters(bytes([byte])): byte for byte in range(256)}
 MODEL = {"type": "BPE", "merges": [], "vocab": BYTES}
 CHOOSE = (
-    "choose a tokenizer.json, a .tiktoken file, vocab.json with merges.txt beside it, a minbpe "
-    ".model, or the folder of a training"
+    "choose a tokenizer.json, a .tiktoken file, a tekken.json, vocab.json with merges.txt beside "
+    "it, a minbpe .model, or the folder of a training"
 )
 
 
@@ -168,7 +168,7 @@ CASES = [
     (
         "t.json",
         hf(pre_tokenizer=REGEX),
-        "t.json: Hugging Face's library rejects it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after one split)",
+        "t.json: Hugging Face's library rejects it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after splits)",
     ),
     (
         "t.json",
@@ -391,7 +391,7 @@ CASES = [
     (
         "chat.jsonl",
         b'{"messages": []}\n',
-        "chat.jsonl: is JSON, but not a tokenizer: its keys are 'messages'. Choose a tokenizer.json, a .tiktoken file, vocab.json with merges.txt beside it, a minbpe .model, or the folder of a training",
+        "chat.jsonl: is JSON, but not a tokenizer: its keys are 'messages'. Choose a tokenizer.json, a .tiktoken file, a tekken.json, vocab.json with merges.txt beside it, a minbpe .model, or the folder of a training",
     ),
 ]
 

@@ -86,14 +86,6 @@ OTHERS = {
         b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\3\n\x0c\n\3</s>",
         "is a SentencePiece model",
     ),
-    "tekken.json": (
-        b'{"config": {"pattern": "a", "num_vocab_tokens": 3}, "vocab": [{"rank": 0}]}',
-        "is Mistral's tekken.json",
-    ),
-    "claude.json": (
-        b'{"explicit_n_vocab":65000,"pat_str":"a","special_tokens":{},"bpe_ranks":"! 0 IQ=="}',
-        "Anthropic's claude.json",
-    ),
     "vocab.txt": (
         b"[PAD]\n[unused0]\n[UNK]\nthe\n##s\n",
         r"is a vocabulary of WordPiece \(BERT's\)",

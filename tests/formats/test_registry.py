@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import tokviz
+from tests.formats.nasty_strings import checksum, strings
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, resolve_name
 
 
@@ -19,6 +23,10 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS, resolve_name
         ("o200k_base", "o200k_base"),
         ("qwen2", "qwen2"),
         ("qwen2.5", "qwen2"),
+        ("gpt-oss", "o200k_harmony"),
+        ("r1", "deepseek-r1"),
+        ("dolma2", "olmo2"),
+        ("Qwen3.6", "qwen3.5"),
     ],
 )
 def test_usual_names_are_known(name: str, canonical: str) -> None:
@@ -36,12 +44,55 @@ def test_a_name_like_the_hubs_offers_the_hub() -> None:
         tokviz.load("Qwen/Qwen3-0.6B")
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("claude-sonnet-4-5", "has not been public since Claude 3"),
+        ("llama-3.1-8b", "load hf:meta-llama/Llama-3.1-8B"),
+        ("Llama4", "hf:meta-llama/Llama-4-Scout"),
+        ("gemma3", "hf auth login"),
+        ("deepseek-coder-v9", "did you mean deepseek-v4, deepseek-v3"),
+        ("kimi-thinking-9", "did you mean kimi-k2"),
+    ],
+)
+def test_a_known_model_without_a_builtin_tokenizer_is_told_what_to_do(
+    name: str, words: str
+) -> None:
+    with pytest.raises(tokviz.UnknownTokenizerError) as caught:
+        tokviz.load(name)
+    assert words in str(caught.value)
+
+
+REFERENCE_IDS = json.loads((Path(__file__).parent / "reference_ids.json").read_text())
+
+
+@pytest.mark.parametrize("name", REFERENCE_IDS)
+def test_ids_of_nasty_strings_are_the_reference_librarys(name: str) -> None:
+    tok = tokviz.load(name)
+    texts = strings([*tok.special_tokens])
+    for specials, expected in REFERENCE_IDS[name].items():
+        encoded = dict(zip(texts, tok.encode_batch(texts, specials), strict=True))
+        assert checksum(encoded.__getitem__, texts) == expected
+
+
+def test_every_builtin_tokenizer_is_compared_with_its_reference() -> None:
+    alike = {"qwen2": "qwen3", "deepseek-r1": "deepseek-v3"}
+    names = {builtin.name for builtin in BUILTIN_TOKENIZERS}
+    assert names == {*REFERENCE_IDS, *alike}
+    for name, reference in alike.items():
+        one, other = tokviz.load(name), tokviz.load(reference)
+        texts = strings([])
+        assert one.encode_batch(texts, "none") == other.encode_batch(texts, "none")
+
+
 @pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda b: b.name)
 def test_stated_size_is_true(builtin: object) -> None:
     tok = tokviz.load(builtin.name)  # type: ignore[attr-defined]
     assert len(tok.vocab) == builtin.n_tokens  # type: ignore[attr-defined]
-    assert max(tok.vocab) + 1 == tok.n_vocab
-    assert len(set(tok.vocab.values())) == len(tok.vocab)
+    assert max(tok.vocab) + 1 == tok.n_vocab == builtin.n_vocab  # type: ignore[attr-defined]
+    # GPT-NeoX also has added tokens that are spelled like ordinary ones.
+    ordinary = tok.tables.tokens()
+    assert len(set(ordinary)) == len(ordinary) == len(tok.vocab) - len(tok.special_tokens)
 
 
 def test_names_are_unambiguous() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+import gzip
+from base64 import b64decode, b64encode
 
 import pytest
 import tiktoken
+import tokenizers
 from hypothesis import given
 from tiktoken.load import load_tiktoken_bpe
 
@@ -14,7 +16,9 @@ from tests.formats.packing import to_tiktoken
 from tests.formats.samples import TEXT, shuffled, trained
 from tests.oracles.nasty import texts
 from tests.reference import tiktoken_encoding
-from tokviz.formats.known_vocabularies import _llama3, _qwen
+from tokviz.formats.known_vocabularies import digest
+from tokviz.formats.registry import TABLE, special_tokens
+from tokviz.formats.save import what_is_lost
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks
@@ -51,7 +55,7 @@ def test_openais_files_are_known_by_their_checksum(name, write):
 @pytest.mark.parametrize(("n_tokens", "is_whisper"), [(50256, True), (300, False)])
 def test_a_token_without_bytes_at_the_end_is_no_damage(n_tokens, is_whisper, write):
     """`multilingual.tiktoken` of Whisper ends with the line `= 50256`."""
-    rows = packed("gpt2").splitlines(keepends=True)[:n_tokens]
+    rows = packed("whisper").splitlines(keepends=True)[:n_tokens]
     tok = tokviz.load(write(b"".join(rows) + b"= %d\n" % n_tokens))
     assert tok.split_pattern.name == ("gpt2" if is_whisper else "gpt4")
     assert tok.special_tokens.get("<|endoftext|>") == (50257 if is_whisper else None)
@@ -76,25 +80,73 @@ def test_a_vocabulary_of_unknown_origin_says_that_its_pattern_is_a_guess(write):
 def test_qwens_file_is_known_by_its_tokens(write):
     tok = tokviz.load(write(packed("qwen")))
     assert tok.split_pattern.name == "qwen2" and not tok.pattern_doubt
-    assert tok.special_tokens == _qwen()
+    assert tok.special_tokens == special_tokens("qwen").ids and len(tok.special_tokens) == 208
     assert tok.lossy and tok.encode("cafe\u0301") == tokviz.load("qwen2").encode("caf\u00e9")
 
 
-def test_llama_3_and_qwen_are_known_by_their_size():
-    for number, pattern, specials in ((128_000, "llama3", _llama3()), (151_643, "qwen2", _qwen())):
-        lines = b"".join(b64encode(b"%d" % i) + b" %d\n" % i for i in range(number))
-        draft = read_tiktoken(lines, "f")
-        assert draft.split_pattern.name == pattern
-        assert dict(draft.specials) == specials
-        assert "by its size" in draft.about
-    lines = b"".join(b64encode(b"%d" % i) + b" %d\n" % i for i in range(248_044))
-    draft = read_tiktoken(lines, "qwen3_6.tiktoken")
-    assert r"[\p{L}\p{M}]+" in draft.split_pattern.regex
-    assert dict(draft.specials)["<think>"] == 248_068
-    assert "split pattern of Qwen3.5 is a guess" in draft.about
-    assert _llama3()["<|eot_id|>"] == 128_009
-    assert len(_llama3()) == 256
-    assert max(_llama3().values()) == 128_255
+def test_qwen36s_file_is_known_with_its_normalization_and_special_tokens(write):
+    tok = tokviz.load(write(packed("qwen3.5")))
+    assert tok.split_pattern.name == "qwen3.5" and not tok.pattern_doubt
+    assert len(tok.special_tokens) == 33 and tok.special_tokens["<|audio_pad|>"] == 248_076
+    assert tok.encode("cafe\u0301 ") == tok.encode("caf\u00e9 ")
+
+
+def test_a_file_is_known_by_its_tokens_whatever_its_lines_look_like(write, monkeypatch):
+    """Llama's vocabularies do not ship with tokviz, so a small one stands in for them."""
+    rows = to_tiktoken([bytes([byte]) for byte in range(256)] + [b"th"])
+    for name, n, token_id in (("llama3", 256, 128_008), ("llama4", 2048, 200_006)):
+        assert len(special_tokens(name).ids) == n
+        eom = "<|eom_id|>" if name == "llama3" else "<|header_end|>"
+        assert special_tokens(name).ids[eom] == token_id
+    known = {"title": "Llama 3", "special_tokens": "llama3", "split_pattern": "llama3"}
+    tokens = enumerate(map(b64decode, rows.split()[::2]))
+    listed = [{**known, "n_tokens": 257, "sha256": digest(tokens)}]
+    monkeypatch.setitem(TABLE, "rank_files", listed)
+    reversed_rows = b"\r\n".join(reversed(rows.splitlines()))
+    for data in (rows, reversed_rows, gzip.compress(rows)):
+        tok = tokviz.load(write(data))
+        assert tok.split_pattern.name == "llama3" and "Llama 3 by its content" in tok.source
+        assert tok.encode("th<|python_tag|>") == [256, 128_010]
+    other = rows.replace(b"dGg=", b"dGk=")
+    assert tokviz.load(write(other)).pattern_doubt
+
+
+def test_damaged_gzip_is_refused(write):
+    data = gzip.compress(packed("gpt2"))
+    with pytest.raises(tokviz.InputFileError, match="is cut off: it ends too early"):
+        tokviz.load(write(data[:-1000]))
+    broken = data[: len(data) // 2] + b"\0" * 9 + data[len(data) // 2 + 9 :]
+    with pytest.raises(tokviz.InputFileError, match="cannot be unpacked"):
+        tokviz.load(write(broken))
+
+
+@pytest.mark.parametrize("form", ["huggingface", "tiktoken", "gpt2", "minbpe"])
+def test_a_guess_is_shown_again_after_saving_until_it_is_confirmed(form, write, tmp_path):
+    run = tokviz.train(["the thing that thinks"], 260).tokenizer
+    run.save(tmp_path / "plain.tiktoken", format="tiktoken")
+    guessed = tokviz.load(write((tmp_path / "plain.tiktoken").read_bytes()))
+    assert any("is a guess" in lost for lost in what_is_lost(guessed, form))
+    saved = tmp_path / f"saved.{form}"
+    guessed.save(saved, format=form)
+    again = tokviz.load(saved)
+    assert again.pattern_doubt == guessed.pattern_doubt != ""
+    assert again.load_report is not None
+    assert "guessed-pattern" in [found.code for found in again.load_report.findings]
+    if form == "huggingface":
+        theirs = tokenizers.Tokenizer.from_file(str(saved))
+        assert theirs.encode("the thinker's").ids == guessed.encode("the thinker's")
+    if form != "minbpe":
+        sure = tokviz.load(saved, split_pattern="gpt2")
+        assert sure.split_pattern.name == "gpt2" and not sure.pattern_doubt
+        assert not any("guess" in lost for lost in what_is_lost(sure, form))
+        sure.save(saved, format=form)
+        assert not tokviz.load(saved).pattern_doubt
+
+
+def test_a_pattern_that_is_no_guess_cannot_be_replaced(tmp_path):
+    tokviz.train(["the thing"], 258).tokenizer.save(tmp_path / "tokenizer.json")
+    with pytest.raises(tokviz.InputFileError, match="has its own split pattern"):
+        tokviz.load(tmp_path / "tokenizer.json", split_pattern="gpt2")
 
 
 RANKS = {bytes([byte]): byte for byte in range(256)} | {

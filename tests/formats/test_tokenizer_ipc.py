@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tokviz.formats.tokenizer_ipc import from_parts, to_parts
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import pack_ranks
 from tokviz.tokenizer.encoding.specials import SpecialTokens
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -18,11 +19,15 @@ def handed_over(tokenizer: Tokenizer) -> Tokenizer:
 def test_a_tokenizer_that_composes_text_still_does() -> None:
     tokens = [(byte, bytes([byte])) for byte in range(256)] + [(256, "é".encode())]
     tokenizer = Tokenizer.of(
-        pack_ranks(tokens), {"<|end|>": 300}, split_pattern="qwen2", nfc=True, name="q"
+        pack_ranks(tokens),
+        {"<|end|>": 300},
+        split_pattern="qwen2",
+        normalizer=Normalizer("NFC"),
+        name="q",
     )
     again = handed_over(tokenizer)
     assert again.encode("e\u0301<|end|>") == tokenizer.encode("e\u0301<|end|>") == [256, 300]
-    assert (again.nfc, again.lossy, again.name) == (True, True, "q")
+    assert (again.normalizer, again.lossy, again.name) == (Normalizer("NFC"), True, "q")
 
 
 def test_special_tokens_are_handed_over_with_all_that_is_known_of_them() -> None:

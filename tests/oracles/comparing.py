@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import tokviz
 from tokviz import Tokenizer
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.specials import SpecialTokens
 
 Token = tuple[int, int, bool, bytes]
@@ -33,7 +34,7 @@ def small(pattern: str, tie_break: str, special: str = "<|x|>") -> Tokenizer:
 
 def composing() -> Tokenizer:
     gpt4 = load("gpt-4")
-    return gpt4.with_parts(gpt4.split_pattern, SpecialTokens({"<|y|>": 200_000}), nfc=True)
+    return gpt4.with_parts(gpt4.split_pattern, SpecialTokens({"<|y|>": 200_000}), Normalizer("NFC"))
 
 
 CAST: dict[str, Callable[[], Tokenizer]] = {
@@ -46,7 +47,7 @@ CAST: dict[str, Callable[[], Tokenizer]] = {
     "ties": lambda: small("gpt2", "lexicographic"),
     "words": lambda: small("whitespace", "first", "ing"),
     "gaps": lambda: load("gpt2").with_parts(
-        tokviz.SplitPattern("custom", r"\w+|\s", "a test"), SpecialTokens(), nfc=False
+        tokviz.SplitPattern("custom", r"\w+|\s", "a test"), SpecialTokens()
     ),
 }
 casts = st.lists(st.sampled_from(sorted(CAST)), min_size=2, max_size=4, unique=True)

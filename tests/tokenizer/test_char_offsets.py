@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tokviz
 from tests.oracles import offsets
 from tests.profiles import examples
-from tokviz.tokenizer.encoding.normalization import nfc, origins
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.specials import PostProcessor
 
 TEXTS = st.lists(
@@ -44,6 +44,8 @@ CLUSTERS = st.text(
 @examples(300)
 @given(text=CLUSTERS)
 def test_places_in_normalized_text_are_found_cluster_by_cluster(text):
+    normalizer = Normalizer("NFC")
+    nfc = normalizer.apply
     clusters = regex.findall(r"[\s\S](?:[\p{M}\u1160-\u11FF\uD7B0-\uD7FF])*+", text)
     if "".join(map(nfc, clusters)) != nfc(text):
         clusters = [text]
@@ -54,7 +56,7 @@ def test_places_in_normalized_text_are_found_cluster_by_cluster(text):
         is_same = nfc(cluster) == cluster
         places += range(at, at + n) if is_same else [at, *[at + n] * (n_made - 1)]
         at += n
-    assert origins(text, len) == [*places, at]
+    assert normalizer.origins(text, len) == [*places, at]
 
 
 def test_sizes_of_tokens_by_id():

@@ -17,7 +17,6 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding import segment_encoder
 from tokviz.tokenizer.encoding.merging import merge_pre_token
-from tokviz.tokenizer.encoding.normalization import nfc
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
 NAMES = [builtin.name for builtin in BUILTIN_TOKENIZERS]
@@ -72,7 +71,7 @@ def test_surrogates_in_a_long_text_follow_tiktokens_rule() -> None:
 @given(text=byte_texts)
 def test_bytes_come_back_exactly(name: str, text: str) -> None:
     tok = tokviz.load(name)
-    data = bytetext.to_bytes(nfc(text) if tok.nfc else text)
+    data = bytetext.to_bytes(tok.normalizer.apply(text))
     assert tok.decode_bytes(tok.encode_bytes(data)) == data
     assert tok.decode_bytes(tok.encode_bytes(data, "none")) == data
 
@@ -241,7 +240,7 @@ def test_half_a_character_decodes_to_a_replacement() -> None:
 @given(text=texts)
 def test_spans_and_pre_tokens_tile_the_bytes(name: str, text: str) -> None:
     tok = tokviz.load(name)
-    text = nfc(text) if tok.nfc else text
+    text = tok.normalizer.apply(text)
     result = tok.tokenize(text)
     data = text.encode()
     assert result.ids == tok.encode(text)
@@ -350,7 +349,7 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
         sizes = [[len(text[:end].encode()) for end in span] for span in spans]
         assert result.pre_tokens.tolist() == sizes
         assert list(result.special) == [tok.is_special(i) for i in result.ids]
-        if not tok.nfc:
+        if not tok.normalizer:
             data = text.encode()
             tokens = [data[start:end] for start, end in result.byte_spans]
             assert tokens == [tok.token_bytes(i) for i in result.ids]
@@ -361,6 +360,6 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
 def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:
     tok = fresh("gpt2")
     tok.prepare()
-    other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials, nfc=False)
+    other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials)
     assert other.tables is tok.tables
     assert other.encode("a b") == [64, 275]

@@ -45,7 +45,7 @@ class CachingEncoder:
         """
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        safe_cut = tokenizer.split_pattern.safe_cut
+        safe_cut = tokenizer.safe_cut
         if safe_cut is None or len(text) <= 2 * _PART_CHARS:
             return [text]
         was, known = self._parts.get(place, ("", []))

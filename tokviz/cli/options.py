@@ -315,7 +315,7 @@ def load_named(source: str, split_pattern: str | None = None, advice: str = "") 
     tokenizer = load(source, split_pattern=split_pattern)
     if not is_builtin(source):
         tokenizer.name = source
-    if tokenizer.lossy and not tokenizer.nfc:
+    if tokenizer.lossy and not tokenizer.normalizer:
         report(f"note: {source} normalizes text: decoding its ids may give a different text")
     warn_guessed_pattern(tokenizer, advice)
     return tokenizer

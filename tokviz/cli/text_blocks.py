@@ -93,7 +93,10 @@ def text_blocks(
 
 def nfc_note(tokenizer: Tokenizer) -> str:
     """Return the message that a tokenizer has normalized the text."""
-    return f"note: {tokenizer.name} normalizes the text to NFC: its ids decode to another text"
+    return (
+        f"note: {tokenizer.name} normalizes the text ({tokenizer.normalizer.name}): "
+        "its ids decode to another text"
+    )
 
 
 def map_ahead(

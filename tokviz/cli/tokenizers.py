@@ -1,10 +1,12 @@
 """List the tokenizers that have a name, or check a tokenizer file.
 
 output: the name, the number of tokens, the models, and the aliases. The tokenizers that you trained
-in the app come first, each with its split pattern, tie-breaking rule, corpus and date.
+in the app come first, each with its split pattern, tie-breaking rule, corpus and date. The last
+lines tell where to get the tokenizers of some other models.
 
 --json, one object per tokenizer:
-  {"name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source"}
+  {"name", "family", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens",
+   "source"}
   "n_vocab" is one more than the largest id; it exceeds "n_tokens" if some ids have no token
  or, for a tokenizer that you trained:
   {"name", "folder", "n_vocab", "facts", "trained"}
@@ -23,14 +25,15 @@ from dataclasses import asdict
 from tokviz.cli import options
 from tokviz.cli.output import ERROR, FINDINGS, print_json
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, OTHER_TOKENIZERS
 from tokviz.formats.validate import validate
 from tokviz.storage.listing import time_label
 from tokviz.text.glyphs import safe
 from tokviz.training.run_library import list_runs
 
 _FIELDS = (
-    "name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source",
+    "name", "family", "aliases", "title", "n_tokens", "n_vocab", "split_pattern",
+    "special_tokens", "source",
 )  # fmt: skip
 
 
@@ -55,13 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
             record = {"name": run.name, "folder": run.folder, "n_vocab": run.n_vocab}
             print_json({**record, "facts": run.facts, "trained": time_label(run.when)})
         else:
-            print(f"{safe(run.name):<12} {run.n_vocab or '–':>7}  {safe(run.words)}")
+            print(f"{safe(run.name):<16} {run.n_vocab or '–':>7}  {safe(run.words)}")
     for builtin in BUILTIN_TOKENIZERS:
         if arguments.json:
             print_json({field: getattr(builtin, field) for field in _FIELDS})
         else:
             names = ", ".join(builtin.aliases)
-            print(f"{builtin.name:<12} {builtin.n_tokens:>7}  {builtin.title} (also: {names})")
+            print(f"{builtin.name:<16} {builtin.n_tokens:>7}  {builtin.title} (also: {names})")
+    for other in () if arguments.json else OTHER_TOKENIZERS:
+        print(f"{other.name:<16} {'–':>7}  {other.title}: {other.about}")
     return 0
 
 

@@ -109,7 +109,7 @@ def file_parts(
     Inputs that only this process can read, and files that cannot be read, have no parts.
     """
     is_cut = bool(tokenizers) and all(
-        tokenizer.split_pattern.safe_cut and cuts(_rules([tokenizer])) for tokenizer in tokenizers
+        tokenizer.safe_cut and cuts(_rules([tokenizer])) for tokenizer in tokenizers
     )
     for source in dict.fromkeys(sources):
         if not isinstance(source, str) or source == STDIN or is_pipe(source):

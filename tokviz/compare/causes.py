@@ -112,7 +112,7 @@ def combined(first: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> To
     return merges.with_parts(
         split.split_pattern,
         SpecialTokens(ids, tokens.normalized, tokens.non_special),
-        nfc=normalization.nfc,
+        normalization.normalizer,
     )
 
 

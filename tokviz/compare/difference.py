@@ -269,12 +269,15 @@ def _facts(one: Tokenizer) -> Iterator[tuple[str, str, object, str]]:
         text = pluralize(len(tables.pairs) // 2, "merge") + ", ignore_merges" * one.ignore_merges
         yield "merges", "list", (one.merges, one.ignore_merges), text
     pattern = one.split_pattern
-    value = pattern.name if one.remote else (pattern.regex, pattern.unicode_of_tiktoken)
+    steps = pattern.steps if pattern.in_steps else ()
+    value = pattern.name if one.remote else (pattern.regex, pattern.unicode_of_tiktoken, steps)
     yield "split pattern", kind, value, pattern.name
     notes = one.load_report.findings if one.load_report else ()
     messages = [note.message for note in notes if note.where == "normalizer"]
     kinds = "".join(messages).partition("(")[2].partition(")")[0]
-    normalizer = "NFC" if one.nfc else kinds or "none"
+    own = one.normalizer
+    parts = [own.form, "space before the text" * own.adds_space, kinds]
+    normalizer = ", ".join(filter(None, parts)) or "none"
     yield "normalizer", "name", normalizer, normalizer
     files = model_files_of(one)
     templates = files.templates if files else {} if one.folder else None

@@ -99,7 +99,7 @@ def _first_unlike(pre_tokens: list[ByteSpan], first: Side, other: Side) -> ByteS
 def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
     """Describe, in brackets, the alternative of the pattern that matches a pre-token."""
     pattern = side.tokenizer.split_pattern
-    if pattern.guarded or side.tokenizer.remote or side.tokenizer.nfc:
+    if pattern.guarded or side.tokenizer.remote or side.tokenizer.normalizer:
         return ""
     first = max(0, pre_token[0] - _CONTEXT)
     text, before, own = (

@@ -152,7 +152,7 @@ def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
             "not which part of its pattern cut a pre-token and which merges were applied.",
         )
     elif tok.changes(place.text):
-        yield ("The text is normalized to Unicode NFC before the pattern cuts it.",)
+        yield (f"The text is normalized ({tok.normalizer.name}) before the pattern cuts it.",)
     if place.id not in (None, ELSEWHERE) and ids != [place.id] and not place.note:
         if place.is_alone:
             yield (f"Encoded alone, this text never becomes token {place.id}: encoding produces "

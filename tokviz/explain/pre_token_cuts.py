@@ -13,7 +13,6 @@ from tokviz.explain.places import Place
 from tokviz.explain.trace import EncodeTrace, encode_trace
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message
-from tokviz.tokenizer.encoding.normalization import nfc, origins
 from tokviz.tokenizer.encoding.specials import segments
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut, cut_of
 from tokviz.tokenizer.pretokenize.guard import guarded_cut
@@ -75,8 +74,8 @@ def pre_tokens_of(tok: Tokenizer, place: Place) -> Iterator[PreToken]:
             at += len(data)
             continue
         next_special = parts[number + 1][0] if number + 1 < len(parts) else ""
-        text = nfc(part) if tok.nfc else part
-        places = origins(part, bytetext.n_bytes) if tok.changes(part) else None
+        text = tok.normalizer.apply(part)
+        places = tok.normalizer.origins(part, bytetext.n_bytes) if text != part else None
         sizes = list(accumulate(map(bytetext.n_bytes, text), initial=0))
         cut = split(tok.split_pattern, text)
         gaps = set(cut.gaps)

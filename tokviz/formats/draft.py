@@ -15,6 +15,7 @@ from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
 from tokviz.tokenizer.encoding.packed import Tables, pack_merges, pack_ranks
 from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -31,6 +32,8 @@ MAX_TOTAL_BYTES = 64_000_000
 """The most bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"
+GUESS = "guess"
+"""Key of the mark of a guessed split pattern, in the pre-tokenizer of a `tokenizer.json`."""
 MERGE_WITHOUT_TOKEN = "merge-without-token"
 
 
@@ -54,7 +57,7 @@ class Draft:
         place_of_special: Returns the n-th special token's place.
         notes: Findings of the reader itself.
         merges_path: The file of the merges, if it is a separate one.
-        nfc: See `Tokenizer`; for ranks only.
+        normalizer: See `Tokenizer`.
         post_processor: See `Tokenizer`.
     """
 
@@ -73,13 +76,21 @@ class Draft:
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
     merges_path: StrPath | None = None
-    nfc: bool = False
+    normalizer: Normalizer = UNCHANGED
     post_processor: PostProcessor = field(default_factory=PostProcessor)
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
     """Return a note that the split pattern is a guess because the file has none."""
-    message = f"the split pattern {name} is a guess: {holder} none"
+    return _guess(f"the split pattern {name} is a guess: {holder} none")
+
+
+def notes_of_guess(message: object) -> list[FileFinding]:
+    """Return the note of a guess that a file was saved with; none if it is not a text."""
+    return [_guess(message)] if message and isinstance(message, str) else []
+
+
+def _guess(message: str) -> FileFinding:
     remedy = "choose another one if the tokens look wrong"
     return FileFinding("note", GUESSED_PATTERN, "", message, remedy)
 
@@ -103,7 +114,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
             specials,
             split_pattern=draft.split_pattern,
             ignore_merges=draft.ignore_merges,
-            nfc=draft.nfc,
+            normalizer=draft.normalizer,
             name=name,
         )
     except TokvizError as error:
@@ -228,7 +239,10 @@ def _bytes(draft: Draft) -> Iterable[FileFinding]:
             twice.add(place(number), f"{token[:40]!r} is a token already, at {place(first)}")
     yield from empty.found()
     yield from twice.found()
-    missing = [byte for byte in range(256) if bytes([byte]) not in distinct]
+    unneeded = NEVER_IN_UTF8 if draft.normalizer.replaces_bytes else ()
+    missing = [
+        byte for byte in range(256) if bytes([byte]) not in distinct and byte not in unneeded
+    ]
     if missing and tokens:
         shown = ", ".join(f"0x{byte:02x}" for byte in missing[:4])
         shown += ", …" if len(missing) > 4 else ""
@@ -286,9 +300,7 @@ def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
     """Return whether all merges are valid, which is faster than finding the invalid ones."""
     if len(set(merges)) < len(merges):
         return False
-    made = {bytes([byte]) for byte in range(256)}
-    if not made <= known:
-        return False
+    made = {bytes([byte]) for byte in range(256)} & known
     for left, right in merges:
         if left not in made or right not in made:
             return False

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
+from pathlib import Path
+
 from tokviz.errors import InputFileError
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
-from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
+from tokviz.formats.hf_native import HAS_PATTERN, NeedsLibrary, read_tokenizer_json
+from tokviz.formats.json_ranks import read_javascript, read_tekken
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognize import RecognizedFile
+from tokviz.formats.recognize import GZIP, RecognizedFile
 from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
@@ -56,7 +60,24 @@ def _read(
         return build(draft, name)
     if found.kind == "run":
         return read_run_tokenizer(found.path)
-    return read_tokenizer_json(found.path, name=name)
+    return read_tokenizer_json(found.path, name=name, confirmed=split_pattern)
+
+
+def _rank_file(path: Path) -> bytes:
+    """Read a rank file, which may be compressed with gzip."""
+    data = read_file(path, limit=MAX_RANK_FILE_BYTES)
+    if not data.startswith(GZIP):
+        return data
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        data = unpacking.decompress(data, MAX_RANK_FILE_BYTES)
+    except zlib.error as error:
+        raise InputFileError(path, f"cannot be unpacked: {error}") from None
+    if not unpacking.eof:
+        too_long = f"more than {MAX_RANK_FILE_BYTES:,} bytes when unpacked"
+        is_long = len(data) == MAX_RANK_FILE_BYTES
+        raise InputFileError(path, too_long if is_long else "is cut off: it ends too early")
+    return data
 
 
 def read_draft(
@@ -69,11 +90,15 @@ def read_draft(
         PatternError: If the split pattern is not a valid regex.
     """
     path = found.path
-    if split_pattern is not None and found.kind not in ("tiktoken", "vocab", "combined"):
-        raise InputFileError(path, "has its own split pattern: leave the other one out")
+    if split_pattern is not None and found.kind in ("tekken", "bpe_ranks", "minbpe", "run"):
+        raise InputFileError(path, HAS_PATTERN)
     match found.kind:
         case "tiktoken":
-            return read_tiktoken(read_file(path, limit=MAX_RANK_FILE_BYTES), path, split_pattern)
+            return read_tiktoken(_rank_file(path), path, split_pattern)
+        case "tekken":
+            return read_tekken(read_json(path), path)
+        case "bpe_ranks":
+            return read_javascript(read_json(path), path)
         case "minbpe":
             return read_minbpe(read_file(path, limit=MAX_RANK_FILE_BYTES), path)
         case "vocab":

@@ -7,22 +7,30 @@ If not (another model, a normalizer, special tokens that swallow white space …
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.draft import Draft, build
-from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
+from tokviz.formats.draft import GUESS, Draft, build, notes_of_guess
+from tokviz.formats.hf_pattern import (
+    NotNativeError,
+    adds_prefix_space,
+    part_types,
+    split_pattern_of,
+)
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
 from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.encoding.normalization import FORMS, NEVER_IN_UTF8, Form, Normalizer
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "Hugging Face tokenizer"
+HAS_PATTERN = "has its own split pattern: leave the other one out"
 
 Json = dict[str, Any]
 
@@ -50,6 +58,7 @@ def read_tokenizer_json(
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,
+    confirmed: str | SplitPattern | None = None,
 ) -> Tokenizer | NeedsLibrary:
     """Read a `tokenizer.json`.
 
@@ -57,6 +66,7 @@ def read_tokenizer_json(
         path: The file.
         name: A name to show; the file's path if None.
         known_pattern: The split pattern that the file was written from, if known.
+        confirmed: The split pattern of a file that was saved with a guess.
 
     Returns:
         The tokenizer, or `NeedsLibrary` if tokviz cannot encode it exactly.
@@ -67,13 +77,24 @@ def read_tokenizer_json(
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
+    guess = _guess(content)
+    if confirmed is not None and not guess:
+        raise InputFileError(path, HAS_PATTERN)
     try:
         draft = read_native(content, path, known_pattern)
+        draft.notes += [] if confirmed else notes_of_guess(guess)
+        draft.split_pattern = get_split_pattern(confirmed or draft.split_pattern)
     except NotNativeError as reason:
         model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
         return NeedsLibrary(path, {**content, "model": model}, str(reason))
     del content
     return build(draft, name or str(path))
+
+
+def _guess(content: Json) -> object:
+    """Return the mark of a split pattern that was a guess when tokviz saved the file."""
+    part = content.get("pre_tokenizer")
+    return part.get(GUESS) if isinstance(part, dict) else None
 
 
 def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:
@@ -90,14 +111,17 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
     """
     model = _part(content, "model", dict, path)
     vocab, merges = _check_model(model, path)
-    if content.get("normalizer") is not None:
-        kinds = " + ".join(part_types(content["normalizer"]))
-        raise NotNativeError(f"it normalizes text ({kinds})")
+    normalizer = _normalizer(content)
     pattern = split_pattern_of(content.get("pre_tokenizer"), known_pattern)
     specials = dict(_numbered(list(_added(content, path)), vocab))
     known = _tokens(vocab, specials, path)
     keys = list(known)
     added: list[Json] = content.get("added_tokens") or []
+    normalized = [token["content"] for token in added if token.get("normalized")]
+    if normalizer.form:
+        for text in normalized:
+            if normalizer.form != "NFC" or _UNCHANGED_BY_NFC.fullmatch(text) is None:
+                raise NotNativeError(f"its added token {text[:40]!r} is found in normalized text")
     non_special = [token["content"] for token in added if not token.get("special")]
     return Draft(
         KIND,
@@ -107,14 +131,34 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
-        normalized=[token["content"] for token in added if token.get("normalized")],
+        normalized=normalized,
         non_special=non_special,
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
         notes=list(notes_of(content, non_special)),
         post_processor=read_post_processor(content),
+        normalizer=normalizer._replace(replaces_bytes=bool(_missing_bytes(known))),
     )
+
+
+_UNCHANGED_BY_NFC = re.compile(r"[^K`;\x80-\U0010ffff]*[^A-Za-z<=>`;\x80-\U0010ffff]")
+"""ASCII that composes with no mark after it, and without the characters that NFC makes."""
+
+
+def _normalizer(content: Json) -> Normalizer:
+    """Return the equivalent normalizer.
+
+    Raises:
+        NotNativeError: If there is none.
+    """
+    kinds = part_types(content.get("normalizer"))
+    if not {*kinds} <= {*FORMS}:
+        raise NotNativeError(f"it normalizes text ({' + '.join(kinds)})")
+    # Several forms in a row are one: that of the last, for compatibility if any of them is.
+    ending = ("K" if any("K" in kind for kind in kinds) else "") + "".join(kinds)[-1:]
+    form: Form = next((form for form in FORMS if form == f"NF{ending}"), "")
+    return Normalizer(form, adds_prefix_space(content.get("pre_tokenizer")))
 
 
 def _part(
@@ -193,10 +237,15 @@ def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, b
             known[text] = from_characters(text)
         except ValueError:
             raise NotNativeError(f"its token {text[:40]!r} is not spelled in bytes") from None
-    single = {token for token in known.values() if len(token) == 1}
-    if len(single) < 256:
-        raise NotNativeError(f"{256 - len(single)} of the 256 single bytes have no token in it")
+    n_missing = len(_missing_bytes(known))
+    if n_missing and not _missing_bytes(known) <= {*NEVER_IN_UTF8}:
+        raise NotNativeError(f"{n_missing} of the 256 single bytes have no token in it")
     return known
+
+
+def _missing_bytes(known: dict[str, bytes]) -> set[int]:
+    """Return the single bytes that are not tokens."""
+    return set(range(256)) - {token[0] for token in known.values() if len(token) == 1}
 
 
 def _id(value: object, place: str, path: StrPath) -> int:

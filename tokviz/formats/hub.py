@@ -20,6 +20,7 @@ _ADDRESS = re.compile(r"hf:([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 
 _CANDIDATES: tuple[tuple[str, ...], ...] = (
     ("tokenizer.json",),
+    ("tekken.json",),
     ("vocab.json", "merges.txt"),
     ("tokenizer.model",),
     ("original/tokenizer.model",),
@@ -88,7 +89,8 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
             except Exception as error:
                 raise InputFileError(address, _reason(errors, error)) from None
             return found
-    raise InputFileError(address, "holds no tokenizer.json, vocab.json with merges or rank file")
+    files = "tokenizer.json, tekken.json, vocab.json with merges or rank file"
+    raise InputFileError(address, f"holds no {files}")
 
 
 def _fetch_beside(repository: str, revision: str | None) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tokviz.errors import SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
+from tokviz.formats.draft import GUESS
 from tokviz.formats.rank_order import listed_merges
 from tokviz.tokenizer.encoding.encoded import Columns
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -56,8 +57,12 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             }
             for text, token_id in by_id
         ],
-        "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
-        "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern),
+        "normalizer": {"type": form} if (form := tokenizer.normalizer.form) else None,
+        # The library ignores keys that it does not know here, but not elsewhere.
+        "pre_tokenizer": pre_tokenizer(
+            tokenizer.split_pattern, adds_space=tokenizer.normalizer.adds_space
+        )
+        | ({GUESS: tokenizer.pattern_doubt} if tokenizer.pattern_doubt else {}),
         "post_processor": json.loads(tokenizer.post_processor.json or "null"),
         "decoder": _BYTE_LEVEL,
         "model": {
@@ -122,8 +127,10 @@ _BYTE_LEVEL = {
 }
 
 
-def pre_tokenizer(pattern: SplitPattern) -> Json:
+def pre_tokenizer(pattern: SplitPattern, *, adds_space: bool = False) -> Json:
     """Return the pre-tokenizer of a `tokenizer.json` for a split pattern."""
     if pattern.name == "none":
-        return _BYTE_LEVEL
+        return _BYTE_LEVEL | {"add_prefix_space": adds_space}
+    if adds_space and pattern.name == "gpt2":
+        return _BYTE_LEVEL | {"add_prefix_space": True, "use_regex": True}
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}

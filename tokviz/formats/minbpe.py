@@ -16,6 +16,7 @@ from __future__ import annotations
 from tokviz.errors import FormatError, InputFileError, PatternError
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, Draft
 from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
+from tokviz.formats.sidecar import read_sidecar
 from tokviz.storage.files import StrPath, decode_utf8
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -49,6 +50,7 @@ def read_minbpe(data: bytes, path: StrPath) -> Draft:
     specials = [_special(line, number, path) for number, line in enumerate(lines[3:first_merge], 4)]
     tokens = [(byte, bytes([byte])) for byte in range(256)]
     merges = _merges(lines, first_merge, tokens, path)
+    sidecar = read_sidecar(path)
     return Draft(
         KIND,
         path,
@@ -59,6 +61,7 @@ def read_minbpe(data: bytes, path: StrPath) -> Draft:
         place_of_token=lambda number: f"line {first_merge + 1 + number - 256}",
         place_of_merge=lambda number: f"line {first_merge + 1 + number}",
         place_of_special=lambda number: f"line {4 + number}",
+        notes=sidecar.notes if sidecar else [],
     )
 
 

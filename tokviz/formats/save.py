@@ -129,6 +129,13 @@ def _huggingface_file(tokenizer: Tokenizer) -> Files:
         raise FormatError(str(error)) from None
 
 
+def _minbpe_file(tokenizer: Tokenizer) -> Files:
+    content = to_minbpe(tokenizer)
+    # The file holds all but the mark of a guess.
+    marks = {SUFFIX: to_sidecar(tokenizer, content)} if tokenizer.pattern_doubt else {}
+    return {"": content, **marks}
+
+
 FORMATS: dict[str, SaveFormat] = {
     form.name: form
     for form in (
@@ -139,7 +146,7 @@ FORMATS: dict[str, SaveFormat] = {
         SaveFormat("gpt2", "GPT-2's vocab.json and merges.txt", True, "gpt2-files",
                    _gpt2_files, _lost_by_gpt2),
         SaveFormat("minbpe", "minbpe model", False, "tokenizer.model",
-                   lambda tokenizer: {"": to_minbpe(tokenizer)}, _lost_by_minbpe),
+                   _minbpe_file, _lost_by_minbpe),
     )
 }  # fmt: skip
 """Every format by name."""
@@ -156,8 +163,11 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     found = _format(format)
     found.write(_saveable(tokenizer))
     lost = [*found.losses(tokenizer)]
-    if tokenizer.nfc and format != "huggingface":
-        lost.append("that text is composed (NFC) before it is encoded")
+    if tokenizer.normalizer and format != "huggingface":
+        lost.append(f"that text is normalized ({tokenizer.normalizer.name}) before it is encoded")
+    if tokenizer.pattern_doubt:
+        name = tokenizer.split_pattern.name
+        lost.append(f"that the split pattern {name} is a guess: only tokviz shows its mark again")
     post = tokenizer.post_processor
     if post.problem or (post.json and format != "huggingface"):
         lost.append("the special tokens that its post-processor adds around a text")

@@ -81,7 +81,7 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
         return
     message = f"{len(changed)} of {len(SAMPLES)} tricky texts decode to a different text"
     first = f"{message}, first {changed[0][:40]!r}"
-    if tokenizer.remote or tokenizer.nfc:
+    if tokenizer.remote or tokenizer.normalizer:
         yield FileFinding("note", "lossy", "self-check", first, "it is marked lossy")
     else:
         yield FileFinding("error", "round-trip", "self-check", first, "do not trust its tokens")

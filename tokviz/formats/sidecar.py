@@ -1,7 +1,8 @@
 """Sidecar files for the properties that a saved file cannot hold: `name.tiktoken.tokviz`.
 
 A sidecar file is JSON: `{"sha256": of the saved file, "split_pattern": {"name", "regex"},
-"special_tokens": {text: id}}`. It is ignored if the saved file has changed.
+"special_tokens": {text: id}, "guess": a warning that the split pattern is a guess, or ""}`. It is
+ignored if the saved file has changed.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from os import fspath
 from typing import NamedTuple
 
 from tokviz.errors import TokvizError
+from tokviz.formats.draft import notes_of_guess
 from tokviz.storage.files import StrPath, read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 SUFFIX = ".tokviz"
@@ -26,6 +29,8 @@ class Sidecar(NamedTuple):
 
     split_pattern: SplitPattern
     special_tokens: dict[str, int]
+    notes: list[FileFinding]
+    """A note that the split pattern is a guess, if it is one."""
 
 
 def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
@@ -35,6 +40,7 @@ def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
         "sha256": hashlib.sha256(data).hexdigest(),
         "split_pattern": {"name": pattern.name, "regex": pattern.regex},
         "special_tokens": tokenizer.special_tokens,
+        "guess": tokenizer.pattern_doubt,
     }
     return json.dumps(content, ensure_ascii=False, indent=1).encode()
 
@@ -55,6 +61,7 @@ def read_sidecar(path: StrPath) -> Sidecar | None:
             return None
         known = SPLIT_PATTERNS.get(name)
         same = known is not None and known.regex == regex
-        return Sidecar(known if known and same else get_split_pattern(regex), dict(specials))
+        pattern = known if known and same else get_split_pattern(regex)
+        return Sidecar(pattern, dict(specials), notes_of_guess(content.get("guess")))
     except (TokvizError, KeyError, TypeError, AttributeError):
         return None

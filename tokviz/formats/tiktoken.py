@@ -14,18 +14,13 @@ from os import fspath
 
 from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import Draft, guessed_pattern
-from tokviz.formats.known_vocabularies import (
-    WHISPER,
-    WHISPER_EMPTY,
-    KnownVocabulary,
-    known_by_checksum,
-    known_by_content,
-    known_by_size,
-)
+from tokviz.formats.known_vocabularies import KnownVocabulary, known_by_content
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
 from tokviz.storage.files import StrPath
-from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.tokenizer.encoding.normalization import Normalizer
+from tokviz.tokenizer.encoding.specials import SpecialTokens
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer.report import FileFinding
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -52,36 +47,37 @@ def read_tiktoken(
         PatternError: If the split pattern is not a valid regex.
     """
     tokens, lines = _parse(data, path)
-    known = known_by_checksum(data) or known_by_content([token for _, token in tokens])
-    certain = known is not None
     sidecar = read_sidecar(path)
-    left_out = []
+    notes = list[FileFinding]()
     if tokens and tokens[-1][1] == b"":
         token_id, _ = tokens.pop()
         message = f"the id {token_id} has no bytes, as in Whisper's file: it is left out"
-        left_out = [FileFinding("note", "empty-token", f"line {lines[-1]}", message)]
-        known = WHISPER if token_id == len(tokens) == WHISPER_EMPTY else None
-    if known is None and all(rank == number for number, (rank, _) in enumerate(tokens)):
-        known = known_by_size(len(tokens))
-    specials = known.special_tokens if known else {}
+        notes.append(FileFinding("note", "empty-token", f"line {lines[-1]}", message))
+    known = known_by_content(sorted(tokens))
+    specials = known.specials if known else SpecialTokens()
     if sidecar is not None:
-        specials = sidecar.special_tokens
+        specials = SpecialTokens(sidecar.special_tokens)
+    elif known is not None and known.note:
+        notes.append(FileFinding("note", "special-tokens", "", known.note))
     if sidecar is not None and split_pattern is None:
-        pattern, notes = sidecar.split_pattern, list[FileFinding]()
+        pattern = sidecar.split_pattern
         about = f"split pattern and special tokens from {fspath(path)}{SUFFIX}"
+        notes += sidecar.notes
     else:
-        pattern, about, notes = _pattern(known, certain, split_pattern)
+        pattern, about, guesses = _pattern(known, split_pattern)
+        notes += guesses
     return Draft(
         KIND,
         path,
         tokens,
         None,
-        list(specials.items()),
+        list(specials.ids.items()),
         pattern,
         about,
+        non_special=specials.non_special,
         place_of_token=lambda number: f"line {lines[number]}",
-        notes=[*left_out, *notes],
-        nfc=known is not None and certain and known.nfc,
+        notes=notes,
+        normalizer=Normalizer("NFC" if known is not None and known.nfc else ""),
     )
 
 
@@ -112,21 +108,18 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
 
 
 def _pattern(
-    known: KnownVocabulary | None, certain: bool, requested: str | SplitPattern | None
+    known: KnownVocabulary | None, requested: str | SplitPattern | None
 ) -> tuple[SplitPattern, str, list[FileFinding]]:
     """Choose the split pattern; return its origin in words too, and a note if it is a guess."""
     if requested is not None:
         pattern = get_split_pattern(requested)
         title = f"{known.title}'s vocabulary, " if known else ""
         return pattern, f"{title}split pattern {pattern.name} as requested for", []
-    name = known.split_pattern if known else DEFAULT_PATTERN
-    if known and certain:
-        return get_split_pattern(name, guarded=False), f"{known.title} by its content", []
-    by = f"taken for {known.title}'s by its size" if known else "of an unknown vocabulary"
-    shown = name if known is None or name in SPLIT_PATTERNS else f"of {known.title}"
-    about = f"{by}, split pattern {shown} is a guess"
-    note = guessed_pattern(shown, "a rank file holds")
-    return get_split_pattern(name, guarded=False), about, [note]
+    if known is not None:
+        return get_split_pattern(known.split_pattern), f"{known.title} by its content", []
+    about = f"of an unknown vocabulary, split pattern {DEFAULT_PATTERN} is a guess"
+    note = guessed_pattern(DEFAULT_PATTERN, "a rank file holds")
+    return get_split_pattern(DEFAULT_PATTERN), about, [note]
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> bytes:

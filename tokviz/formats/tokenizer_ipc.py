@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from tokviz.process.protocol import Body, pack, unpack
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import PackedMerges, PackedRanks, Tables
 from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, SplitStep
 from tokviz.tokenizer.report import Report
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -108,7 +109,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "name": tokenizer.name,
         "source": tokenizer.source,
         "lossy": tokenizer.lossy,
-        "nfc": tokenizer.nfc,
+        "normalizer": tokenizer.normalizer,
         "doubt": tokenizer.pattern_doubt,
         "post_processor": tokenizer.post_processor,
         "report": asdict(report) if report is not None else None,
@@ -130,9 +131,9 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     tokenizer = Tokenizer.of(
         made,
         specials,
-        split_pattern=pattern._replace(steps=tuple(pattern.steps)),
+        split_pattern=pattern._replace(steps=tuple(SplitStep(*step) for step in pattern.steps)),
         ignore_merges=head["ignore_merges"],
-        nfc=head["nfc"],
+        normalizer=Normalizer(*head["normalizer"]),
         name=head["name"],
     )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]

@@ -143,10 +143,11 @@ def _draft(
     pairs = zip(tokens, texts, strict=True)
     tokens = [token for token, text in pairs if (text, token[0]) not in taken]
     about = f"merges from {fspath(merges_path)}; " if merges_path != vocab_path else ""
-    notes = []
+    notes = list[FileFinding]()
     if split_pattern is None and sidecar is not None:
         split_pattern = sidecar.split_pattern
         about += f"split pattern and special tokens from {fspath(vocab_path)}{SUFFIX}"
+        notes += sidecar.notes
     elif split_pattern is None:
         about += f"split pattern {DEFAULT_PATTERN} is a guess"
         notes.append(guessed_pattern(DEFAULT_PATTERN, "the files hold"))

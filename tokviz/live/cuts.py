@@ -114,4 +114,4 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
     if tokenizer is None:
         return CutRule(ANYWHERE, None, 0)
     specials = (tokenizer.specials.pattern, tokenizer.specials.longest)
-    return CutRule(tokenizer.split_pattern.safe_cut, *(specials if parse_specials else (None, 0)))
+    return CutRule(tokenizer.safe_cut, *(specials if parse_specials else (None, 0)))

@@ -173,7 +173,7 @@ def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _uncut(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}), nfc=False)
+    return tokenizer.with_parts(SPLIT_PATTERNS["none"], SpecialTokens({}))
 
 
 def _char_spans(
@@ -363,7 +363,11 @@ class LiveDocument(ChunkedText):
     @property
     def replaces_bytes(self) -> bool:
         """True if bytes that are not valid UTF-8 are encoded as U+FFFD, as libraries do."""
-        return self.tokenizer is not None and self.tokenizer.remote and self.n_raw_bytes > 0
+        return (
+            self.tokenizer is not None
+            and (self.tokenizer.remote or self.tokenizer.normalizer.replaces_bytes)
+            and self.n_raw_bytes > 0
+        )
 
     @property
     def lossless(self) -> bool:
@@ -373,7 +377,7 @@ class LiveDocument(ChunkedText):
         if self.tokenizer is None or not self.tokenizer.lossy:
             return True
         unchanged = self._backlog is not None and not self._backlog.counts.n_changed
-        return self.tokenizer.nfc and unchanged
+        return bool(self.tokenizer.normalizer) and unchanged
 
     def token_counts(self) -> dict[int, int]:
         """Return the count of every known token, by id; it can be outdated, see `occurrences`."""

@@ -17,7 +17,7 @@ from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, Vocabul
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.encoding.normalization import is_nfc, nfc, origins
+from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
 from tokviz.tokenizer.encoding.packed import Tables, check_tokens, pack_merges
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.encoding.specials import (
@@ -90,8 +90,8 @@ class Tokenizer:
     remote: bool = False
     ignore_merges: bool = False
     """Whether a pre-token that is a token is encoded as that token without merging."""
-    nfc: bool = False
-    """Whether text between special tokens is normalized to Unicode NFC before it is split."""
+    normalizer: Normalizer = UNCHANGED
+    """The changes to the text between special tokens before it is split."""
 
     post_processor: PostProcessor = PostProcessor()
     """The special tokens that `add_special_tokens` adds around a text."""
@@ -148,7 +148,7 @@ class Tokenizer:
         *,
         split_pattern: str | SplitPattern,
         ignore_merges: bool = False,
-        nfc: bool = False,
+        normalizer: Normalizer = UNCHANGED,
         name: str = "custom",
     ) -> Tokenizer:
         """Create a tokenizer from tables that are known to be consistent.
@@ -158,7 +158,7 @@ class Tokenizer:
             special_tokens: Special token text → id.
             split_pattern: A named split pattern or any regex.
             ignore_merges: See `Tokenizer`.
-            nfc: Whether text is normalized to NFC before it is encoded.
+            normalizer: The changes to a text before it is encoded.
             name: A display name.
 
         Raises:
@@ -167,14 +167,14 @@ class Tokenizer:
             PatternError: If the split pattern is not a valid regex.
         """
         lacking = [byte for byte in range(256) if tables.id_of(bytes([byte])) is None]
-        if tables.by_ranks and lacking:
+        if tables.by_ranks and {*lacking} - {*(NEVER_IN_UTF8 if normalizer.replaces_bytes else ())}:
             raise VocabularyError(
                 f"{len(lacking)} of the 256 single bytes have no token, first 0x{lacking[0]:02x}"
             )
         pattern = get_split_pattern(split_pattern)
         self = cls.__new__(cls)
         self.ignore_merges = ignore_merges
-        self.nfc = self.lossy = nfc
+        self.normalizer, self.lossy = normalizer, bool(normalizer)
         self._set(tables, _specials(special_tokens, {}), pattern, name)
         return self
 
@@ -225,21 +225,24 @@ class Tokenizer:
         """Release resources: the child process of a remote tokenizer."""
 
     def with_parts(
-        self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool
+        self,
+        split_pattern: SplitPattern,
+        specials: SpecialTokens,
+        normalizer: Normalizer = UNCHANGED,
     ) -> Tokenizer:
         """Create a tokenizer with the same tokens and merges, but other properties.
 
         Args:
             split_pattern: Its split pattern.
             specials: Its special tokens.
-            nfc: Whether it normalizes text to NFC before encoding.
+            normalizer: Its changes to a text before encoding.
 
         Raises:
             SpecialTokenError: If a special token has the id of another token.
         """
         made = Tokenizer.of(
             self.tables, specials, split_pattern=split_pattern,
-            ignore_merges=self.ignore_merges, nfc=nfc, name=self.name,
+            ignore_merges=self.ignore_merges, normalizer=normalizer, name=self.name,
         )  # fmt: skip
         made._encoder = self._encoder
         return made
@@ -395,14 +398,22 @@ class Tokenizer:
 
     def changes(self, text: str) -> bool:
         """Return whether normalization changes byte text; unknown and False if `remote`."""
-        return self.nfc and not is_nfc(text)
+        if self.normalizer.adds_space:
+            parts = segments(text, self.specials.search("all"))
+            return any(self.normalizer.changes(part) for part, special in parts if not special)
+        return bool(self.normalizer) and self.normalizer.changes(text)
+
+    @property
+    def safe_cut(self) -> str | None:
+        """The split pattern's `safe_cut`, if text may also be normalized in parts; else None."""
+        return self.split_pattern.safe_cut if self.normalizer.keeps_cuts else None
 
     def normalized(self, text: str, parse_specials: bool | AllowedSpecial = True) -> str:
         """Return byte text normalized as it is encoded."""
         if not self.changes(text):
             return text
         parts = segments(text, self.specials.search(parse_specials))
-        return "".join(part if special else nfc(part) for part, special in parts)
+        return "".join(part if special else self.normalizer.apply(part) for part, special in parts)
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
@@ -476,7 +487,7 @@ class Tokenizer:
                         stops.append((n, self.special_tokens[segment]))
                     else:
                         n += 1
-                        yield nfc(segment) if self.nfc else segment, False
+                        yield self.normalizer.apply(segment), False
                     at += len(segment)
                 stops.append((n, None))
 
@@ -599,7 +610,7 @@ class Tokenizer:
 
         def segments() -> Iterator[tuple[str, bool]]:
             for segment, special in self._segments(text, allowed):
-                composed = nfc(segment) if self.nfc and not special else segment
+                composed = segment if special else self.normalizer.apply(segment)
                 noted.append((segment, composed, special))
                 yield composed, special
 
@@ -626,8 +637,8 @@ class Tokenizer:
             )
             token_borders = np.insert(token_borders, places, ends)
             pre_token_borders = np.insert(pre_token_borders, pre_token_places, ends)
-        if self.changes(text):
-            places = _origins(noted)
+        if any(composed != segment for segment, composed, _ in noted):
+            places = _origins(self.normalizer, noted)
             token_borders = places[token_borders]
             pre_token_borders = np.unique(places[pre_token_borders])
         spans, pre_tokens = spans_between(token_borders), spans_between(pre_token_borders)
@@ -635,10 +646,11 @@ class Tokenizer:
 
     def _pre_tokens(self, text: str) -> list[int]:
         """Return the end of each pre-token of plain text, in characters."""
-        ends = split(self.split_pattern, nfc(text) if self.nfc else text).ends
-        if not self.changes(text):
+        normalized = self.normalizer.apply(text)
+        ends = split(self.split_pattern, normalized).ends
+        if normalized == text:
             return list(ends)
-        places = origins(text, len)
+        places = self.normalizer.origins(text, len)
         return sorted({places[end] for end in ends} - {0})
 
     # -- the vocabulary
@@ -764,8 +776,15 @@ def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return spans
 
 
-def _origins(segments: Iterable[tuple[str, str, bool]]) -> npt.NDArray[np.int64]:
-    """Return the offset in the text of every byte of the normalized text; see `origins`."""
+def _origins(
+    normalizer: Normalizer, segments: Iterable[tuple[str, str, bool]]
+) -> npt.NDArray[np.int64]:
+    """Return the offset in the text of every byte of the normalized text.
+
+    Args:
+        normalizer: The normalizer.
+        segments: Each segment, its normalized form, and whether it is a special token.
+    """
     import numpy as np
 
     places: list[Sequence[int] | npt.NDArray[np.int64]] = [[0]]
@@ -773,7 +792,7 @@ def _origins(segments: Iterable[tuple[str, str, bool]]) -> npt.NDArray[np.int64]
     for segment, composed, _ in segments:
         n = bytetext.n_bytes(segment)
         changed = composed != segment
-        ends = origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
+        ends = normalizer.origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
         places.append(np.asarray(ends, np.int64) + at)
         at += n
     return np.concatenate(places)

@@ -126,7 +126,7 @@ def place_of(name: str) -> str:
 def with_runs(error: UnknownTokenizerError, runs: Sequence[Run]) -> UnknownTokenizerError:
     """Return an error about an unknown name that also suggests runs with similar names."""
     near = difflib.get_close_matches(error.name, [run.name for run in runs], n=2)
-    return UnknownTokenizerError(error.name, [*near, *error.suggestions])
+    return UnknownTokenizerError(error.name, [*near, *error.suggestions], error.about)
 
 
 def _may_be_called(name: str) -> bool:

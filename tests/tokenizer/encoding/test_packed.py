@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import hashlib
+import re
 from array import array
 from pathlib import Path
 
@@ -8,23 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokviz
 from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.errors import InputFileError, VocabularyError
+from tokviz.formats.known_vocabularies import digest
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks, pack, pack_merges, pack_trained
 
-PUBLISHED = {
-    "gpt2": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    "qwen": "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
-}
+_ROW = re.compile(r"(?m)^\| ([\w.-]+)\.ranks \|.*\| ([\d,]+) \| (\w{64}) \|$")
+PUBLISHED = _ROW.findall(asset_path("vocab/README.md").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_shipped_vocabulary_is_the_published_one(name: str) -> None:
+@pytest.mark.parametrize(("name", "size", "checksum"), PUBLISHED)
+def test_shipped_vocabulary_is_the_published_one(name: str, size: str, checksum: str) -> None:
     tokens = PackedRanks(asset_path(f"vocab/{name}.ranks")).tokens()
-    assert hashlib.sha256(to_tiktoken(tokens)).hexdigest() == PUBLISHED[name]
+    ids = tokviz.load(name).tables.ids() if name == "p50k_base" else range(len(tokens))
+    assert f"{len(tokens):,}" == size
+    assert digest(zip(ids, tokens, strict=True)) == checksum
+
+
+def test_every_shipped_vocabulary_has_a_checksum() -> None:
+    files = {path.stem for path in asset_path("vocab/README.md").parent.glob("*.ranks")}
+    assert {name for name, _, _ in PUBLISHED} == files
 
 
 @given(st.lists(st.binary(min_size=1, max_size=6), unique=True, max_size=40), st.binary())

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import regex
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,22 @@ OF_TIKTOKEN = [name for name, pattern in SPLIT_PATTERNS.items() if pattern.unico
 @pytest.mark.parametrize("name", OF_TIKTOKEN)
 def test_substitutes_exist_for_every_class_of_a_pattern_with_tiktokens_unicode(name: str) -> None:
     classes = set(re.findall(r"\\p\{(\w+)\}", SPLIT_PATTERNS[name].regex))
-    assert classes <= {*unicode_classes.CLASSES, "L"}
+    # The next test compares Kimi's Chinese characters.
+    assert classes <= {*unicode_classes.CLASSES, "L", "Han"}
+
+
+def test_chinese_characters_of_contested_classes_are_tiktokens() -> None:
+    """Two equal characters are one token if both are Han."""
+    texts = [chr(code) * 2 for code in (*unicode_classes.substitutes(), 0x4E2D, 0x3007, 0x41)]
+    tokens = [*(bytes([byte]) for byte in range(256)), *(text.encode() for text in texts)]
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    theirs = tiktoken.Encoding(
+        "x", pat_str=r"\p{Han}+|[\s\S]", mergeable_ranks=ranks, special_tokens={}
+    )
+    for text in texts:
+        is_han = len(theirs.encode_ordinary(text)) == 1
+        ours = regex.fullmatch(r"\p{Han}+", unicode_classes.as_tiktoken_sees(text))
+        assert is_han == (ours is not None)
 
 
 @pytest.mark.parametrize("name", OF_TIKTOKEN)

@@ -15,7 +15,13 @@ import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, place_words, short_name
+from tokviz.formats.registry import (
+    BUILTIN_TOKENIZERS,
+    OTHER_TOKENIZERS,
+    BuiltinTokenizer,
+    place_words,
+    short_name,
+)
 from tokviz.training.run_library import Run, runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
@@ -23,9 +29,11 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     SourceRow,
+    about_row,
     nothing_found,
     paint_match,
     paint_place,
+    paint_row,
     paint_run,
     picker_rows,
     rank,
@@ -105,7 +113,7 @@ def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
 def test_row_never_exceeds_its_width_where_the_name_fits(query: str, current: bool) -> None:
     for match, width in product(rank(query, BUILTIN_TOKENIZERS), range(8, 120)):
         text = "".join(span.text for span in paint_match(match, width, current=current))
-        assert len(text) <= max(width, 17)
+        assert len(text) <= max(width, 19)
 
 
 async def test_enter_chooses_the_best_match_by_its_canonical_name(open_dialog: OpenDialog) -> None:
@@ -119,7 +127,7 @@ async def test_current_one_is_highlighted_and_marked_at_first(open_dialog: OpenD
     async with open_dialog(TokenizerPicker("o200k_base")) as pilot:
         assert pilot.shows("● o200k_base")
         await pilot.press("down", "enter")
-        assert pilot.result == "qwen2"
+        assert pilot.result == "o200k_harmony"
 
 
 async def test_while_trainings_are_looked_for_it_says_so(
@@ -151,7 +159,7 @@ async def test_click_on_a_row_chooses_it(open_dialog: OpenDialog) -> None:
 
 @pytest.mark.parametrize("how", ["key", "outside", "hint"])
 async def test_it_can_be_left_without_a_choice(open_dialog: OpenDialog, how: str) -> None:
-    async with open_dialog(TokenizerPicker("cl100k_base")) as pilot:
+    async with open_dialog(TokenizerPicker("cl100k_base"), (140, 50)) as pilot:
         if how == "key":
             await pilot.press("escape")
         elif how == "outside":
@@ -164,11 +172,32 @@ async def test_it_can_be_left_without_a_choice(open_dialog: OpenDialog, how: str
 
 async def test_nothing_found_says_what_can_be_typed(open_dialog: OpenDialog) -> None:
     async with open_dialog(TokenizerPicker("cl100k_base")) as pilot:
-        await pilot.type("claude")
-        assert pilot.shows("No tokenizer matches “claude”")
-        assert pilot.shows("gpt-3.5-turbo")
+        await pilot.type("zzz")
+        assert pilot.shows("No tokenizer matches “zzz”")
+        assert pilot.shows("gpt-5")
         await pilot.press("enter")
         assert pilot.is_open
+
+
+async def test_a_tokenizer_that_is_not_public_says_so(open_dialog: OpenDialog) -> None:
+    async with open_dialog(TokenizerPicker("cl100k_base"), (120, 40)) as pilot:
+        await pilot.type("claude")
+        assert pilot.shows("not public")
+        await pilot.press("enter")
+        await until(pilot.pilot, lambda: pilot.shows("only Anthropic's API counts its tokens"))
+        assert pilot.is_open
+
+
+def test_models_are_grouped_by_family_and_found_by_it() -> None:
+    everything = picker_rows("", (*BUILTIN_TOKENIZERS, *OTHER_TOKENIZERS), ())
+    heads = [row.family for row in everything if isinstance(row, Match) and row.family]
+    assert heads[:3] == ["GPT", "Whisper", "Qwen"] and "Llama" in heads
+    found = [source_of_row(row) for row in picker_rows("GPT", BUILTIN_TOKENIZERS, ())]
+    assert found[0] == "gpt2" and "p50k_base" in found
+    (row, *_) = picker_rows("llama 3.1", OTHER_TOKENIZERS, ())
+    assert source_of_row(row) == "hf:meta-llama/Llama-3.1-8B"
+    assert "Enter downloads it" in about_row(row) and "hf auth login" in about_row(row)
+    assert "download" in "".join(span.text for span in paint_row(row, 100, current=None))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5), (200, 60)])
@@ -498,7 +527,7 @@ async def test_where_nothing_fits_ones_own_are_named_first(open_dialog: OpenDial
     keep_run("mine")
     async with open_dialog(TokenizerPicker("gpt2"), (80, 24)) as pilot:
         await pilot.type("zzz")
-        assert pilot.shows("There are mine, gpt2,")
+        assert pilot.shows("There are mine, GPT,")
 
 
 async def test_what_is_renamed_is_found_by_its_old_folder_while_the_app_runs() -> None:

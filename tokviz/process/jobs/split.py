@@ -41,7 +41,12 @@ import regex
 from tokviz.errors import PatternError
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.tokenizer.pretokenize.alternatives import cut_of
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern, compiled_regex
+from tokviz.tokenizer.pretokenize.patterns import (
+    SplitPattern,
+    SplitStep,
+    compiled_regex,
+    stepped,
+)
 from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, join_steps, split_in_steps
 from tokviz.tokenizer.pretokenize.step_limit import StepLimit, too_long
 
@@ -109,6 +114,8 @@ def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
         "custom",
         unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
     )
+    if steps := request.get("steps"):
+        pattern = stepped(SplitStep(*step) for step in steps)
     limit = StepLimit(request["seconds"])
     _compile(pattern, limit)
     return pattern, limit
@@ -201,7 +208,8 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
 def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
     try:
         with limit.step():
-            pattern.compile()
+            for text in [step.regex for step in pattern.steps] or [pattern.regex]:
+                compiled_regex(text)
     except TimeoutError:
         raise PatternError(pattern.regex, "takes too long to compile") from None
 

@@ -40,8 +40,12 @@ class PackedRanks:
     by_ranks = True
     """Any two neighbors whose concatenation has a rank merge, and a token's id is its rank."""
 
-    def __init__(self, path: StrPath) -> None:
+    def __init__(self, path: StrPath, ids: array[int] | None = None) -> None:
         """Map a `.ranks` file into memory.
+
+        Args:
+            path: The file.
+            ids: The ascending ranks of its tokens, if not 0 … n-1.
 
         Raises:
             InputFileError: If it is missing or not a `.ranks` file.
@@ -51,7 +55,7 @@ class PackedRanks:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise InputFileError(path, str(error)) from None
-        self._set(mapped, path, None)
+        self._set(mapped, path, ids)
 
     @classmethod
     def of(cls, data: bytes, ids: array[int] | None = None) -> PackedRanks:

@@ -10,12 +10,19 @@ r"""The alternative of a split pattern that matches a pre-token, with a descript
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.errors import PatternError
-from tokviz.tokenizer.pretokenize.patterns import WORDS, SplitPattern, has_intersection
+from tokviz.tokenizer.pretokenize.patterns import (
+    WORDS,
+    SplitPattern,
+    has_intersection,
+    stepped,
+)
+from tokviz.tokenizer.pretokenize.split_steps import join_steps, seen_by, split_in_steps
 from tokviz.tokenizer.pretokenize.unicode_classes import as_tiktoken_sees
 
 if TYPE_CHECKING:
@@ -60,6 +67,8 @@ class Cut(NamedTuple):
         longer: The number of a later alternative that would match more, 0 for none. The first
             alternative that matches wins.
         longer_end: The character at which that alternative would end.
+        step: The number of the step that made it a pre-token, from 1; 0 without steps.
+        ended_by: The number of the step that cut the text at its end; 0 at the end of the text.
     """
 
     alternative: Alternative | None
@@ -68,6 +77,8 @@ class Cut(NamedTuple):
     reach: int = 0
     longer: int = 0
     longer_end: int = 0
+    step: int = 0
+    ended_by: int = 0
 
 
 def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
@@ -88,6 +99,8 @@ def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
     >>> cut.limit, cut.limited_by, cut.reach
     ('most', '{1,3}', 8)
     """
+    if pattern.in_steps:
+        return _cut_in_steps(pattern, text, start, end)
     if pattern.unicode_of_tiktoken:
         text = as_tiktoken_sees(text)
     spans = top_level(pattern.regex)
@@ -113,6 +126,34 @@ def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
         if reached > end:
             return Cut(taken, limit, limited_by, reach, later, reached)
     return Cut(taken, limit, limited_by, reach)
+
+
+def _cut_in_steps(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
+    """Return how the last step that divides the text around a pre-token matched it."""
+    low, high, line = 0, len(text), 0
+    made, ended_by = Cut(None), 0
+    for number, (step, shown) in enumerate(
+        zip(pattern.steps, pattern.regex.split("\n"), strict=True), 1
+    ):
+        stretch = text[low:high]
+        alone = stepped([step], guarded=False)
+        ends = join_steps(split_in_steps(alone, stretch)).ends
+        index = bisect_right(ends, start - low)
+        first, last = low + ends[index - 1] if index else low, low + ends[index]
+        if (first, last) != (low, high):
+            one = SplitPattern("custom", step.regex, "a step")
+            made = cut_of(one, seen_by(step, stretch), start - low, end - low)
+            if made.alternative is not None:
+                a, b = made.alternative.span
+                made = made._replace(
+                    alternative=made.alternative._replace(span=(line + a, line + b))
+                )
+            made = made._replace(
+                reach=low + made.reach, longer_end=low + made.longer_end, step=number
+            )
+            ended_by = number if last != high else ended_by
+        low, high, line = first, last, line + len(shown) + 1
+    return made._replace(ended_by=ended_by)
 
 
 def _limit(part: str, end: int, end_of: Callable[[str], int]) -> tuple[Limit, str, int]:

@@ -91,6 +91,7 @@ def _split_request(pattern: SplitPattern) -> Body:
         "do": "split",
         "regex": pattern.regex,
         "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
+        "steps": pattern.steps if pattern.in_steps else (),
         "seconds": STEP_SECONDS,
     }
 
@@ -134,6 +135,6 @@ def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
     answers = client_for("split").call(requests)
     alternative, *rest = next(answer["cut"] for answer in answers if "cut" in answer)
     if alternative is None:
-        return Cut(None)
+        return Cut(None, *rest)
     (first, last), *fields = alternative
     return Cut(Alternative((first, last), *fields), *rest)

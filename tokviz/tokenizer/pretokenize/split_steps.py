@@ -6,14 +6,16 @@ zero width split nothing and are only counted. Groups have no effect.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import PatternError
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer.pretokenize.unicode_classes import as_tiktoken_sees
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, SplitStep, compiled_regex
+from tokviz.tokenizer.pretokenize.unicode_classes import as_rust_sees_numbers, as_tiktoken_sees
 
 if TYPE_CHECKING:
     from regex import Match, Pattern
@@ -70,6 +72,73 @@ def join_steps(steps: Iterable[SplitProgress]) -> Split:
     return Split(ends, tuple(gaps), n_zero_width)
 
 
+FindSpans = Callable[["Pattern[str]", str], Iterator[tuple[int, int] | None]]
+
+_JOINED: dict[str, Callable[[bool, bool], bool]] = {
+    "Isolated": lambda before, after: False,
+    "Contiguous": lambda before, after: before == after,
+    "MergedWithPrevious": lambda before, after: after and not before,
+    "MergedWithNext": lambda before, after: before and not after,
+}
+"""Whether two neighbors stay together, of which each is a match or the text between matches.
+
+Source: huggingface/tokenizers `tokenizers/src/tokenizer/normalizer.rs` (`split`)."""
+
+BEHAVIORS = frozenset(_JOINED)
+"""The behaviors of a step that keep all text."""
+
+
+def _split_by_steps(
+    pattern: SplitPattern, text: str, n_chars: int, find_spans: FindSpans | None
+) -> Iterator[SplitProgress]:
+    """Split text step by step; only the last step reports its progress."""
+    *first, last = pattern.steps
+    borders = [0, len(text)]
+    for step in first:
+        borders = [0, *chain.from_iterable(_divided(step, text, borders, find_spans))]
+    start, ends = 0, array("q")
+    for part in _divided(last, text, borders, find_spans):
+        ends.extend(part)
+        if ends[-1] - start >= n_chars:
+            yield SplitProgress(start, ends, (), 0)
+            start, ends = ends[-1], array("q")
+    yield SplitProgress(start, ends, (), 0)
+
+
+def _divided(
+    step: SplitStep, text: str, borders: list[int], find_spans: FindSpans | None
+) -> Iterator[list[int]]:
+    """Yield the ends of the parts of each stretch of text between two borders."""
+    compiled, joined = compiled_regex(step.regex), _JOINED[step.behavior]
+    seen = seen_by(step, text)
+    for start, stop in pairwise(borders):
+        stretch = seen[start:stop]
+        matches = map(_SPAN, compiled.finditer(stretch))
+        spans = filter(None, find_spans(compiled, stretch) if find_spans else matches)
+        parts: list[tuple[int, bool]] = []
+        position = 0
+        for first, last in spans:
+            if first > position:
+                parts.append((start + first, step.inverted))
+            if last > first:
+                parts.append((start + last, not step.inverted))
+                position = last
+        if position < len(stretch):
+            parts.append((stop, step.inverted))
+        ends = [end for (end, one), (_, other) in pairwise(parts) if not joined(one, other)]
+        yield [*ends, stop] if parts else ends
+
+
+def seen_by(step: SplitStep, text: str) -> str:
+    """Return text as a step's regex sees it: with the classes of the library's Unicode version."""
+    if step.type == "Digits":
+        return as_rust_sees_numbers(text)
+    return as_tiktoken_sees(text) if READS_CLASSES.search(step.regex) else text
+
+
+READS_CLASSES = re.compile(r"\\[pPsS]")
+"""Matches a regex whose matches depend on Unicode's classes."""
+
 _SPAN: Callable[[Match[str]], tuple[int, int]] = methodcaller("span")
 
 
@@ -79,7 +148,7 @@ def split_in_steps(
     *,
     n_chars: int = 65_536,
     start: int = 0,
-    find_spans: Callable[[Pattern[str], str], Iterator[tuple[int, int] | None]] | None = None,
+    find_spans: FindSpans | None = None,
 ) -> Iterator[SplitProgress]:
     """Split text in this process, and yield a step about every `n_chars` characters.
 
@@ -96,6 +165,9 @@ def split_in_steps(
     Raises:
         PatternError: If the regex is invalid or fails on this text.
     """
+    if pattern.in_steps:
+        yield from _split_by_steps(pattern, text, n_chars, find_spans)
+        return
     seen = as_tiktoken_sees(text) if pattern.unicode_of_tiktoken else text
     ends: array[int] = array("q")
     gaps: list[int] = []

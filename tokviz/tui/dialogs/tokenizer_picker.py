@@ -16,7 +16,13 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, HUB_PREFIX, is_builtin, place_words
+from tokviz.formats.registry import (
+    BUILTIN_TOKENIZERS,
+    HUB_PREFIX,
+    OTHER_TOKENIZERS,
+    is_builtin,
+    place_words,
+)
 from tokviz.formats.run import is_run
 from tokviz.formats.subprocess_loader import load
 from tokviz.text.glyphs import safe
@@ -27,6 +33,7 @@ from tokviz.tui.dialogs.base import About, Hint, ListDialog, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
+    KnownTokenizer,
     PickerRow,
     SourceRow,
     about_place,
@@ -104,7 +111,9 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._loads = loads
         self._runs: list[Run] = []
         self._deleted: Run | None = None
-        self.tokenizers = BUILTIN_TOKENIZERS
+        known: list[KnownTokenizer] = [*BUILTIN_TOKENIZERS, *OTHER_TOKENIZERS]
+        families = [tokenizer.family for tokenizer in known]
+        self.tokenizers = sorted(known, key=lambda tokenizer: families.index(tokenizer.family))
         self.loaded: Tokenizer | None = None
         """The tokenizer that was chosen."""
         self._recent = list(recent)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -16,6 +17,7 @@ from tokviz.formats.registry import (
     BUILTIN_TOKENIZERS,
     HUB_PREFIX,
     BuiltinTokenizer,
+    OtherTokenizer,
     place_words,
     resolve_name,
 )
@@ -30,13 +32,18 @@ _SEPARATORS = re.compile(r"[\s._-]+")
 _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
 
 
+KnownTokenizer = BuiltinTokenizer | OtherTokenizer
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """A matching tokenizer and its best matching name."""
 
-    tokenizer: BuiltinTokenizer
+    tokenizer: KnownTokenizer
     name: str
     """Its own name, or the alias that was meant."""
+    family: str = ""
+    """The family, in its first row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +60,13 @@ PickerRow = Run | Match | SourceRow
 
 
 def rank(
-    query: str, tokenizers: Sequence[BuiltinTokenizer], runs: Sequence[Run] = ()
+    query: str, tokenizers: Sequence[KnownTokenizer], runs: Sequence[Run] = ()
 ) -> list[Run | Match]:
     """Return the matching tokenizers, best first, and the user's trainings before equal ones.
 
     An equal name comes before one that starts with the query, then one that contains it, then one
-    that contains its characters in order if no other name is closer. Last come trainings that
-    contain its words elsewhere. Case, spaces, dots, hyphens and underscores are
+    that contains its characters in order, close together, if no other name is closer. Last come
+    trainings that contain its words elsewhere. Case, spaces, dots, hyphens and underscores are
     ignored: "gpt 4o" finds "gpt-4o".
     """
     wanted = _folded(query)
@@ -72,8 +79,10 @@ def rank(
         if how := _fit(wanted, _folded(run.name)) or 5 * told:
             found.append((how, 0, run))
     for tokenizer in tokenizers:
-        names = (tokenizer.name, *tokenizer.aliases, *tokenizer.title.split(", "))
+        names = (*_names_of(tokenizer), *tokenizer.title.split(", "))
         fits = [(how, len(name), name) for name in names if (how := _fit(wanted, _folded(name)))]
+        if _folded(tokenizer.family).startswith(wanted):
+            fits.append((3, len(tokenizer.name), tokenizer.name))
         if fits:
             how, length, name = min(fits)
             found.append((how, length, Match(tokenizer, name)))
@@ -84,7 +93,7 @@ def rank(
 
 def picker_rows(
     query: str,
-    tokenizers: Sequence[BuiltinTokenizer],
+    tokenizers: Sequence[KnownTokenizer],
     recent: Sequence[str],
     runs: Sequence[Run] = (),
 ) -> list[PickerRow]:
@@ -101,7 +110,16 @@ def picker_rows(
     first = (
         [SourceRow(typed, False)] if typed is not None and typed not in {*recent, *listed} else []
     )
-    return [*first, *matches, *places]
+    return [*first, *_with_families(matches), *places]
+
+
+def _with_families(rows: Sequence[Run | Match]) -> list[Run | Match]:
+    """Name the family in the first of its rows."""
+    families = ["", *(row.tokenizer.family if isinstance(row, Match) else "" for row in rows)]
+    return [
+        replace(row, family=family) if isinstance(row, Match) and family != before else row
+        for row, (before, family) in zip(rows, pairwise(families), strict=True)
+    ]
 
 
 def source_of_row(row: PickerRow) -> str:
@@ -109,6 +127,8 @@ def source_of_row(row: PickerRow) -> str:
     match row:
         case Run():
             return row.folder
+        case Match(OtherTokenizer() as other):
+            return other.source or other.name
         case Match():
             return row.tokenizer.name
         case SourceRow():
@@ -141,8 +161,7 @@ def _fit(wanted: str, name: str) -> int:
         return 2
     if wanted in name:
         return 3
-    characters = iter(name)
-    return _SCATTERED if all(char in characters for char in wanted) else 0
+    return _SCATTERED if re.search(".{0,3}".join(map(re.escape, wanted)), name) else 0
 
 
 _SCATTERED = 4
@@ -177,24 +196,35 @@ def paint_run(run: Run, width: int, *, current: bool) -> list[Span]:
     ]
 
 
+_WIDE = 60
+"""Least columns of a row with a column for the family."""
+_FAMILY, _NAME = 10, 17
+"""Columns of a family and of a tokenizer's name."""
+
+
 def paint_match(match: Match, width: int, *, current: bool) -> list[Span]:
-    """Draw a row: mark, name, models or the alias that fits, and size."""
+    """Draw a row: family, mark, name, models or the alias that fits, and size."""
     tokenizer = match.tokenizer
     title = tokenizer.title
     shown_names = {_folded(name) for name in (tokenizer.name, *title.split(", "))}
     if _folded(match.name) not in shown_names:
         title = f"{match.name} · {title}"
     cells: list[Span] = [
+        Span(f"{match.family:<{_FAMILY}}" if width >= _WIDE else "", "dim"),
         Span("● " if current else "  ", "accent"),
-        Span(f"{tokenizer.name:<13}", "heading"),
+        Span(f"{tokenizer.name:<{_NAME}}", "heading"),
     ]
-    size = f"{tokenizer.n_tokens:>8,} tokens"
-    room = width - 17
+    match tokenizer:
+        case BuiltinTokenizer():
+            size = f"{tokenizer.n_tokens:>8,} tokens"
+        case OtherTokenizer():
+            size = f"{'download' if tokenizer.source else 'not public':>15}"
+    room = width - width_of(cells) - 2
     ending: list[Span] = []
     if room >= 46:
         ending = [Span(size + " ", "dim")]
     elif room >= 30:
-        ending = [Span(size.removesuffix("tokens"), "dim")]
+        ending = [Span(size.removesuffix("tokens").removesuffix("download"), "dim")]
     room -= width_of(ending)
     if room > 4:
         cells += [Span("  "), Span(fit(title, room).ljust(room)), *ending]
@@ -227,9 +257,12 @@ def about_row(row: PickerRow) -> str:
     """Describe the highlighted entry; a location has no description before it is inspected."""
     match row:
         case Match(tokenizer):
+            if isinstance(tokenizer, OtherTokenizer):
+                return "Enter downloads it. " * bool(tokenizer.source) + f"{tokenizer.about}."
             names = ", ".join(tokenizer.aliases)
             also = f" Also called {names}." if names else ""
-            return f"Split pattern {tokenizer.split_pattern}.{also}"
+            note = f" {tokenizer.note}." if tokenizer.note else ""
+            return f"Split pattern {tokenizer.split_pattern}.{note}{also}"
         case Run(folder, _, None):
             return f"It is damaged and cannot be used: {home_label(Path(folder))}"
         case Run(folder, _, n_vocab):
@@ -243,7 +276,11 @@ _MOST_NAMED = 3
 
 
 def _names(row: Run | Match) -> Sequence[str]:
-    return (row.name,) if isinstance(row, Run) else (row.tokenizer.name, *row.tokenizer.aliases)
+    return (row.name,) if isinstance(row, Run) else _names_of(row.tokenizer)
+
+
+def _names_of(tokenizer: KnownTokenizer) -> Sequence[str]:
+    return (tokenizer.name, *tokenizer.aliases)
 
 
 def _unknown(query: str, runs: Sequence[Run]) -> UnknownTokenizerError:
@@ -258,10 +295,10 @@ def _unknown(query: str, runs: Sequence[Run]) -> UnknownTokenizerError:
 def nothing_found(query: str, runs: Sequence[Run]) -> str:
     """Return a message that there are no matches, with suggestions."""
     hint = _unknown(query, runs).hint
-    known = [*(run.name for run in runs[:_MOST_NAMED]), *(one.name for one in BUILTIN_TOKENIZERS)]
-    names = ", ".join(map(safe, known))
+    known = [*(run.name for run in runs[:_MOST_NAMED]), *(one.family for one in BUILTIN_TOKENIZERS)]
+    names = ", ".join(map(safe, dict.fromkeys(known)))
     return (
         f"No tokenizer matches “{query.strip()}”{': ' if hint else '.'}{hint} There are {names}; "
-        "names of models work too, such as gpt-4o, gpt-3.5-turbo or qwen2.5. For a tokenizer of "
+        "names of models work too, such as gpt-5, r1 or qwen2.5. For a tokenizer of "
         "your own, type or drop its path, or a name on the Hugging Face hub: hf:org/name."
     )

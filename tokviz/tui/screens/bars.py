@@ -49,8 +49,8 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
     doubts: list[Span] = []
-    # NFC changes few texts, and the status line shows where it does.
-    if tokenizer is not None and tokenizer.lossy and not tokenizer.nfc:
+    # Normalization changes few texts, and the status line shows where it does.
+    if tokenizer is not None and tokenizer.lossy and not tokenizer.normalizer:
         doubts.append(Span(" ⚠ lossy", "warning"))
     guessed = tokenizer is not None and tokenizer.pattern_doubt
     long: list[Span] = [Span(" ⚠ guessed pattern", "warning")] if guessed else []

@@ -359,7 +359,7 @@ class TokensScreen(TokvizScreen):
                 if live.n_raw_bytes
                 else (),
                 lossless=live.lossless,
-                loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
+                loss=live.tokenizer.normalizer.name if live.tokenizer is not None else "",
                 cost=self.costs.note(),
                 ids=self.editing.note,
                 share_read=self.reading_on.share,
