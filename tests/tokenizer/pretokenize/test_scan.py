@@ -24,7 +24,9 @@ from tokviz.tokenizer.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer.pretokenize.split import split
 
 NAMES = [name for name, pattern in SPLIT_PATTERNS.items() if scanner_of(pattern) is not None]
-REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
+REPRESENTATIVES = [
+    "A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!", "\x00", "゠",
+]
 
 
 def pre_tokens_by_regex(name: str, text: str) -> list[bytes]:
