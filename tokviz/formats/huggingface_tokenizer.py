@@ -2,8 +2,9 @@
 
 The library works on characters and may normalize them first. A token's span is the part of the
 original text that it comes from. Marks that the library composes with the character before them
-belong to its token; other characters that it drops (mostly white space) to the next token. Several tokens of one character divide its bytes if their own lengths add up to it;
-otherwise the first token gets all of them. Spans always tile the text.
+belong to its token; other characters that it drops (mostly white space) to the next token. Several
+tokens of one character divide its bytes if their own lengths add up to it; otherwise the first
+token gets all of them. Spans always tile the text.
 """
 
 from __future__ import annotations

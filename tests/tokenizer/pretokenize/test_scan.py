@@ -25,7 +25,22 @@ from tokviz.tokenizer.pretokenize.split import split
 
 NAMES = [name for name, pattern in SPLIT_PATTERNS.items() if scanner_of(pattern) is not None]
 REPRESENTATIVES = [
-    "A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!", "\x00", "゠",
+    "A",
+    "s",
+    "l",
+    "e",
+    "ǅ",
+    "中",
+    "\u0301",
+    "1",
+    " ",
+    "\n",
+    "\u3000",
+    "'",
+    "/",
+    "!",
+    "\x00",
+    "゠",
 ]
 
 
