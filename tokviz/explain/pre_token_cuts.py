@@ -136,9 +136,10 @@ def _step_sentences(pattern: SplitPattern, cut: Cut) -> Iterator[Sentence]:
     """Explain which of several steps cut a pre-token."""
     n_steps, step = len(pattern.steps), pattern.steps[cut.step - 1]
     words = f": {cut.alternative.words}" if cut.alternative and cut.alternative.words else ""
-    what = f"its regex matches it{words}" if cut.alternative else "its matches around it cut it out"
+    what = f"its regex matches it{words}" if cut.alternative else "it cut the text around it"
     yield (
-        f"Step {cut.step} of {n_steps} ({step.type}, {step.behavior}) makes it a pre-token: {what}.",
+        f"Step {cut.step} of {n_steps} ({step.type}, {step.behavior}) makes it a pre-token: "
+        f"{what}.",
     )
     if cut.ended_by and cut.ended_by != cut.step:
         yield (f"Step {cut.ended_by} had cut the text at its end.",)
