@@ -248,7 +248,7 @@ def _byte_offsets(text: str) -> list[int]:
 
 def _with_marks(text: str, encoding: LibraryEncoding) -> LibraryEncoding:
     """Extend the ends of tokens over the marks, vowels … that were composed with their last one."""
-    if text.isascii():
+    if text.isascii() or not encoding.ids:
         return encoding
     ends = array("I")
     for end, following in zip(encoding.ends, [*encoding.starts[1:], len(text)], strict=True):
