@@ -7,15 +7,21 @@ from unicodedata import category
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import tokviz
 from tests.formats.samples import TEXT, trained
 from tests.oracles.nasty import texts
+from tests.profiles import examples
+from tokviz.errors import FormatError
 from tokviz.formats.draft import build
 from tokviz.formats.hf_native import read_native
 from tokviz.formats.hf_pattern import NotNativeError, means_the_same, split_pattern_of
 from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.live.document import LiveDocument
 from tokviz.tokenizer.encoding.normalization import Normalizer
+from tokviz.tokenizer.pretokenize.alternatives import cut_of
+from tokviz.tokenizer.pretokenize.guard import guarded_cut
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split import split as split_text
 
@@ -262,3 +268,50 @@ def test_loading_a_file_takes_the_short_way(tmp_path):
     assert not tok.remote and not tok.lossy
     assert tok.encode(TEXT) == trained("gpt4", ("<|endoftext|>",)).encode(TEXT)
     assert tok.source.startswith("Hugging Face tokenizer ")
+
+
+@pytest.mark.parametrize(
+    "name", ["bloom", "deepseek coder", "several steps", "prefix space", "digits", "NFKC", "NFD"]
+)
+@examples(20)
+@given(text=texts)
+def test_a_saved_tokenizer_is_native_again(name, text):
+    ours = PAIRS[name][0]
+    content = json.loads(to_tokenizer_json(ours))
+    again = build(read_native(content, "t"), "t")
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(content))
+    assert again.split_pattern.regex == ours.split_pattern.regex
+    assert again.normalizer == ours.normalizer
+    assert again.encode(text) == ours.encode(text) == theirs.encode(text).ids
+
+
+def test_steps_do_not_fit_into_other_formats(tmp_path):
+    for form in ("tiktoken", "gpt2", "minbpe"):
+        with pytest.raises(FormatError):
+            PAIRS["digits"][0].save(tmp_path / form, form)
+
+
+@pytest.mark.parametrize("name", ["NFC", "NFD", "NFKC", "composed prefix", "digits", "bloom"])
+@examples(15)
+@given(text=texts, at=st.floats(0, 1), removed=st.integers(0, 9), put=texts)
+def test_edited_documents_have_the_tokens_of_the_whole_text(name, text, at, removed, put):
+    ours = PAIRS[name][0]
+    document = LiveDocument(f"{text} e\u0301 1a", ours)
+    start = int(at * document.n_chars)
+    document.edit(start, min(removed, document.n_chars - start), put)
+    while not document.encode_pending(1.0):
+        pass
+    assert document.ids().tolist() == ours.encode_byte_text(document.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "pre_token", "step", "ended_by"),
+    [("digits", "1", 1, 1), ("digits", " ", 2, 1), ("deepseek coder", "中文", 4, 2)],
+)
+def test_the_step_that_made_a_pre_token_is_known(name, pre_token, step, ended_by):
+    text, pattern = "Hello, world 123 中文!", PAIRS[name][0].split_pattern
+    start = text.index(" 1" if pre_token == " " else pre_token)
+    end = start + len(pre_token)
+    found = cut_of(pattern, text, start, end)
+    assert (found.step, found.ended_by) == (step, ended_by)
+    assert guarded_cut(pattern, text, start, end) == found

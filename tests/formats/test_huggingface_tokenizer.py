@@ -97,6 +97,14 @@ def both(request, tmp_path_factory):
     ours.close()
 
 
+def test_composed_marks_belong_to_their_token(both):
+    ours, _, kind = both
+    if kind == "nfc":
+        spans = ours.tokenize("cafe\u0301 \u1112\u1161\u11ab x").byte_spans.tolist()
+        assert [0, 6] in [[start, end] for start, _ in spans for _, end in spans]
+        assert not any(start == 4 or end == 4 for start, end in spans)
+
+
 @examples(60)
 @given(text=texts)
 def test_ids_are_the_librarys(both, text):

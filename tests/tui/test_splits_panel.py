@@ -10,6 +10,8 @@ from textual.widgets import ContentSwitcher, Static
 import tokviz
 from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
+from tokviz.live.pre_tokens import step_ends
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, PatternHead, RegexField, RegexInput
@@ -298,3 +300,22 @@ async def test_every_long_pre_token_that_is_scrolled_to_is_found() -> None:
             await until(pilot, partial(row.pre_tokens_in, place, place + 1))
             await pilot.click(GlossView, offset=(20, 1))
             assert app.clicked[-1] == pre_token
+
+
+async def test_each_step_of_the_tokenizer_has_a_row() -> None:
+    app = Host("It costs 123456 円です dollars")
+    gpt2 = tokviz.load("gpt2")
+    deepseek = gpt2.with_parts(SPLIT_PATTERNS["deepseek3"], gpt2.specials)
+    app.live.set_tokenizer(deepseek)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await until(pilot, lambda: "step 3" in app.drawn())
+        app.edit(0, 2, "They 7")
+        await until(pilot, lambda: "step 3" in app.drawn())
+        assert [ends.tolist() for ends in step_ends(deepseek, "a 1234 円 b")] == [
+            [2, 5, 6, 10],
+            [2, 5, 6, 7, 8, 10],
+            [1, 2, 5, 6, 7, 8, 10],
+        ]
+        app.live.set_tokenizer(gpt2)
+        app.panel.sync()
+        await until(pilot, lambda: "step 1" not in app.drawn())

@@ -117,6 +117,10 @@ def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCu
     except TokvizError as error:
         sentence = (failure_message("The alternative is unknown", error),)
         return PreTokenCut(pre_token.data, None, (sentence,), trace)
+    if cut.step:
+        return PreTokenCut(
+            pre_token.data, cut.alternative, tuple(_step_sentences(pattern, cut)), trace
+        )
     if cut.alternative is None:
         sentence = (
             "It is unknown which alternative matched it, because the parts of this regex depend on "
@@ -126,6 +130,19 @@ def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCu
         sentence = _match_sentence(pattern, cut.alternative)
     sentences = (sentence, *_end_sentences(pre_token, cut, place))
     return PreTokenCut(pre_token.data, cut.alternative, sentences, trace)
+
+
+def _step_sentences(pattern: SplitPattern, cut: Cut) -> Iterator[Sentence]:
+    """Explain which of several steps cut a pre-token."""
+    n_steps, step = len(pattern.steps), pattern.steps[cut.step - 1]
+    words = f": {cut.alternative.words}" if cut.alternative and cut.alternative.words else ""
+    what = f"its regex matches it{words}" if cut.alternative else "it cut the text around it"
+    yield (
+        f"Step {cut.step} of {n_steps} ({step.type}, {step.behavior}) makes it a pre-token: "
+        f"{what}.",
+    )
+    if cut.ended_by and cut.ended_by != cut.step:
+        yield (f"Step {cut.ended_by} had cut the text at its end.",)
 
 
 def _cut_of(pattern: SplitPattern, pre_token: PreToken) -> Cut:

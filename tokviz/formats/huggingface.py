@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
-from tokviz.errors import SpecialTokenError
+from tokviz.errors import FormatError, SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.draft import GUESS
 from tokviz.formats.rank_order import listed_merges
@@ -30,6 +30,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
 
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
+        FormatError: If a space is put before a text that another pattern than gpt2 splits.
     """
     ids, columns = tokenizer.tables.ids(), tokenizer.tables.columns()
     parts = _as_json(columns)
@@ -133,4 +134,9 @@ def pre_tokenizer(pattern: SplitPattern, *, adds_space: bool = False) -> Json:
         return _BYTE_LEVEL | {"add_prefix_space": adds_space}
     if adds_space and pattern.name == "gpt2":
         return _BYTE_LEVEL | {"add_prefix_space": True, "use_regex": True}
+    if adds_space:
+        raise FormatError(
+            "tokenizer.json adds a space before each pre-token of another split pattern: "
+            "use the pattern gpt2 or none"
+        )
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}

@@ -1,9 +1,10 @@
 """Tokenizers that need Hugging Face's library: any model, normalizer and pre-tokenizer.
 
 The library works on characters and may normalize them first. A token's span is the part of the
-original text that it comes from. Characters that the library drops (mostly white space) belong to
-the next token. Several tokens of one character divide its bytes if their own lengths add up to it;
-otherwise the first token gets all of them. Spans always tile the text.
+original text that it comes from. Marks that the library composes with the character before them
+belong to its token; other characters that it drops (mostly white space) to the next token. Several
+tokens of one character divide its bytes if their own lengths add up to it; otherwise the first
+token gets all of them. Spans always tile the text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby
 from os import fspath
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ from tokviz.formats.self_check import check
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.encoded import ToBytes
+from tokviz.tokenizer.encoding.normalization import is_combining
 from tokviz.tokenizer.encoding.packed import PackedMerges
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -211,7 +214,7 @@ class HuggingFaceTokenizer(Tokenizer):
         data = bytetext.to_bytes(text)
         if b"".join(tokens) == data:
             return array("I", accumulate(map(len, tokens), initial=0))
-        return _borders_of_offsets(data, _byte_offsets(text), encoding, tokens)
+        return _borders_of_offsets(data, _byte_offsets(text), _with_marks(text, encoding), tokens)
 
     def _pre_token_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
         borders = self._borders(text, encoding)
@@ -241,6 +244,18 @@ def _byte_offsets(text: str) -> list[int]:
     if text.isascii():
         return list(range(len(text) + 1))
     return list(accumulate((bytetext.n_bytes(char) for char in text), initial=0))
+
+
+def _with_marks(text: str, encoding: LibraryEncoding) -> LibraryEncoding:
+    """Extend the ends of tokens over the marks, vowels … that were composed with their last one."""
+    if text.isascii() or not encoding.ids:
+        return encoding
+    ends = array("I")
+    for end, following in zip(encoding.ends, [*encoding.starts[1:], len(text)], strict=True):
+        while end < following and is_combining(text[end]):
+            end += 1
+        ends.append(end)
+    return replace(encoding, ends=ends)
 
 
 def _borders_of_offsets(

@@ -146,6 +146,6 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
         if len(text.split()) != 1 or text.split()[0] != text:
             raise FormatError(f"{cannot}: white space in the special token {text!r}")
         head.append(f"{text} {token_id}")
-    if "\n" in pattern or pattern != pattern.strip():
+    if tokenizer.split_pattern.in_steps or "\n" in pattern or pattern != pattern.strip():
         raise FormatError(f"{cannot}: its split pattern does not fit in a line")
     return ("\n".join(head) + "\n" + "".join(pairs)).encode()

@@ -13,7 +13,7 @@ import os
 from os import fspath
 from typing import NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.errors import FormatError, TokvizError
 from tokviz.formats.draft import notes_of_guess
 from tokviz.storage.files import StrPath, read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
@@ -34,8 +34,15 @@ class Sidecar(NamedTuple):
 
 
 def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
-    """Return the sidecar for a saved file with this content."""
+    """Return the sidecar for a saved file with this content.
+
+    Raises:
+        FormatError: If the split pattern has steps.
+    """
     pattern = tokenizer.split_pattern
+    if pattern.in_steps:
+        reason = "its split pattern has several steps, which only tokenizer.json can store"
+        raise FormatError(f"{tokenizer.name}: {reason}: use the format huggingface")
     content = {
         "sha256": hashlib.sha256(data).hexdigest(),
         "split_pattern": {"name": pattern.name, "regex": pattern.regex},

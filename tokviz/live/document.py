@@ -255,14 +255,15 @@ class LiveDocument(ChunkedText):
                 spans += token_spans(chunk, tokens, first, last, char, index)
             char += chunk.n_chars
             index += chunk.n_tokens
-        if self._is_in_child:
-            # A library may produce tokens that correspond to no text.
+        if self._has_empty_spans:
+            # Libraries and normalization may produce tokens that correspond to no text.
             return [span for span in spans if span.end > span.start]
         return spans
 
     @property
-    def _is_in_child(self) -> bool:
-        return self.tokenizer is not None and self.tokenizer.in_child
+    def _has_empty_spans(self) -> bool:
+        tokenizer = self.tokenizer
+        return tokenizer is not None and (tokenizer.in_child or bool(tokenizer.normalizer))
 
     def token_index_at(self, offset: int) -> int | None:
         """Return the index of the first token of a character, None if it is not known."""

@@ -17,11 +17,28 @@ from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, split_in_steps
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _UNKNOWN = -1
 
 LONG_GROUP = 65_536
 """A group of more characters than this is split in steps of this length."""
+
+
+def step_ends(tokenizer: Tokenizer, text: str) -> Iterator[array[int]]:
+    """Yield the ends of the pre-tokens in characters after each step of the split pattern.
+
+    Yields nothing if the pattern has no steps.
+
+    Raises:
+        TokvizError: If the pattern fails on the text.
+    """
+    pattern = tokenizer.split_pattern
+    for number in range(1, len(pattern.steps) + 1):
+        part = tokenizer.with_parts(
+            pattern.after_step(number), tokenizer.specials, tokenizer.normalizer
+        )
+        yield array("q", [end for _, end in part.split_byte_text(text)])
 
 
 class PreTokenCounter:

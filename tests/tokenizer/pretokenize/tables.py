@@ -22,6 +22,7 @@ from tokviz.tokenizer.pretokenize.scan_table import (
     NOT_ASCII,
     NUMBER,
     PAGE_SIZE,
+    PLAIN,
     SPACE,
     SYMBOL,
     UPPER,
@@ -80,7 +81,7 @@ _FLAGS = {
 def flags_of_code_points() -> bytearray:
     """Return the flags of every code point, from the table of classes; 0 for surrogates."""
     flags = stored_classes().translate(
-        bytes([SYMBOL, *(_FLAGS[name] for name in CLASSES)]).ljust(256, b"\0")
+        bytes([SYMBOL | PLAIN, *(_FLAGS[name] for name in CLASSES)]).ljust(256, b"\0")
     )
     flags[0xD800:0xE000] = bytes(0x800)
     return flags

@@ -24,7 +24,24 @@ from tokviz.tokenizer.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer.pretokenize.split import split
 
 NAMES = [name for name, pattern in SPLIT_PATTERNS.items() if scanner_of(pattern) is not None]
-REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
+REPRESENTATIVES = [
+    "A",
+    "s",
+    "l",
+    "e",
+    "ǅ",
+    "中",
+    "\u0301",
+    "1",
+    " ",
+    "\n",
+    "\u3000",
+    "'",
+    "/",
+    "!",
+    "\x00",
+    "゠",
+]
 
 
 def pre_tokens_by_regex(name: str, text: str) -> list[bytes]:
@@ -142,10 +159,11 @@ def test_blocks_know_the_classes_of_ascii() -> None:
     flags = scan_table.scan_table()
     for char in map(chr, range(128)):
         found = [flag for flag, chars in expected.items() if char in chars]
-        assert [flags[ord(char)]] == (found or [scan_table.SYMBOL])
+        other = scan_table.SYMBOL | (0 if char in string.punctuation else scan_table.PLAIN)
+        assert [flags[ord(char)]] == (found or [other])
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gpt4o"])  # they ask for all classes
+@pytest.mark.parametrize("name", ["gpt2", "gpt4o", "deepseek3"])  # they ask for all classes
 def test_every_character(name: str) -> None:
     every = [code for code in EVERY_CODE_POINT if not 0xD800 <= code < 0xE000]
     codes = np.array(every, np.uint32)
@@ -222,7 +240,16 @@ def test_no_text_has_no_pre_tokens() -> None:
 
 
 def test_only_named_patterns_have_a_scanner() -> None:
-    assert {"gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "whitespace"} <= set(NAMES)
+    assert {
+        "gpt2",
+        "gpt4",
+        "gpt4o",
+        "deepseek3",
+        "llama3",
+        "qwen2",
+        "nanochat",
+        "whitespace",
+    } <= set(NAMES)
     assert scanner_of(get_split_pattern(r"\w+")) is None
     assert scanner_of(SplitPattern("gpt2", "a", "a pattern that took the name")) is None
 

@@ -143,6 +143,12 @@ UNCHANGED = Normalizer()
 """Changes no text."""
 
 
+def is_combining(char: str) -> bool:
+    """Return whether a character may combine with the one before it."""
+    is_jamo = "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7ff"
+    return is_jamo or unicodedata.category(char)[0] == "M"
+
+
 @lru_cache(maxsize=1)
 def _unknown() -> re.Pattern[str]:
     return re.compile(f"({_UNKNOWN})")

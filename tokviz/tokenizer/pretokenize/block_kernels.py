@@ -13,7 +13,7 @@ from tokviz.kernels import Bytes, bytes_between, helper, integer, trailing_zeros
 BLOCK = 64
 """Number of bytes that are scanned together."""
 
-GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
+GPT2, GPT4, GPT4O, WORDS, WHOLE, DEEPSEEK = range(6)
 """The families of split patterns."""
 
 BY_BLOCK = (GPT2, GPT4, GPT4O, WORDS)

@@ -11,6 +11,7 @@ from tokviz.tokenizer.pretokenize.scan_table import (
     PAGE_BITS,
     PAGE_SIZE,
     PAGES_AT,
+    PLAIN,
     SYMBOL,
     UPPER,
 )
@@ -34,22 +35,22 @@ def decode(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
     """Return the flags and the width in bytes of the character at `i`, which is not ASCII."""
     lead = data[i]
     if lead < 0xC2 or lead > 0xF4:
-        return SYMBOL, 1
+        return SYMBOL | PLAIN, 1
     width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
     if i + width > end:
-        return SYMBOL, 1
+        return SYMBOL | PLAIN, 1
     code = lead & (0x7F >> width)
     for k in range(i + 1, i + width):
         following = data[k]
         if following & 0xC0 != 0x80:
-            return SYMBOL, 1
+            return SYMBOL | PLAIN, 1
         code = code << 6 | following & 0x3F
     if (width == 3 and code < 0x800) or (width == 4 and not 0x10000 <= code < 0x110000):
-        return SYMBOL, 1
+        return SYMBOL | PLAIN, 1
     page = table[PAGES_AT + (code >> PAGE_BITS)]
     flags = table[FLAGS_AT + (page << PAGE_BITS | code & _LAST_IN_PAGE)]
     if flags == 0:
-        return SYMBOL, 1
+        return SYMBOL | PLAIN, 1
     return flags, width
 
 

@@ -84,6 +84,7 @@ _SCANNERS = {
     "nanochat": Scanner("GPT4", max_digits=2),
     "qwen2": Scanner("GPT4", max_digits=1),
     "gpt4o": Scanner("GPT4O"),
+    "deepseek3": Scanner("DEEPSEEK"),
     "whitespace": Scanner("WORDS"),
     "none": Scanner("WHOLE", cuts_at_blanks=False),
 }

@@ -18,6 +18,7 @@ from tokviz.kernels import Bytes, Int64s, helper, integer, trailing_zeros, word
 from tokviz.tokenizer.pretokenize.block_kernels import (
     BLOCK,
     BY_BLOCK,
+    DEEPSEEK,
     GPT2,
     GPT4,
     GPT4O,
@@ -36,6 +37,7 @@ from tokviz.tokenizer.pretokenize.scan_table import (
     LOWER,
     MARK,
     NUMBER,
+    PLAIN,
     SPACE,
     SYMBOL,
     UPPER,
@@ -184,6 +186,8 @@ def end_of_pre_token(
         return _end_gpt4o(data, i, end, at_end, table)
     if family == WORDS:
         return _end_words(data, i, end, at_end, table)
+    if family == DEEPSEEK:
+        return _end_deepseek(data, i, end, at_end, table)
     return at_end
 
 
@@ -369,6 +373,95 @@ def _end_of_word(
     if j + 3 > end and at_end == UNDECIDED and (j >= end or data[j] == _APOSTROPHE):
         return UNDECIDED
     return j + _contraction(data, j, end, True)
+
+
+_LETTER_OR_MARK = LETTER | MARK
+_FIRST_CHINESE, _LAST_CHINESE, _FIRST_KANA, _LAST_KANA = 0x4E00, 0x9FA5, 0x3040, 0x30FF
+
+
+@helper
+def _is_chinese_or_japanese(data: Bytes, i: int, width: int) -> int:
+    """Return whether the character at `i` is in DeepSeek's second step."""
+    if width != 3:
+        return 0
+    code = (data[i] & 0xF) << 12 | (data[i + 1] & 0x3F) << 6 | data[i + 2] & 0x3F
+    return int(_FIRST_CHINESE <= code <= _LAST_CHINESE or _FIRST_KANA <= code <= _LAST_KANA)
+
+
+@helper
+def _in_region(data: Bytes, i: int, end: int, region: int, table: Bytes) -> tuple[int, int]:
+    """Return the flags and width of a character, 0 if DeepSeek's first two steps cut before it."""
+    if i >= end:
+        return 0, 0
+    flags, width = character(data, i, end, table)
+    if (
+        flags & NUMBER
+        or (data[i] >= 0x80 and _is_chinese_or_japanese(data, i, width) != region)
+        or (data[i] < 0x80 and region)
+    ):
+        return 0, 0
+    return flags, width
+
+
+@helper
+def _end_deepseek(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
+    r"""Return the end of the pre-token at `i` for DeepSeek's pattern.
+
+    Its first two steps isolate numbers and Chinese or Japanese text; the third step divides the
+    regions between them as `_end_gpt4` does, except that marks belong to words, that an ASCII
+    symbol starts a word of ASCII letters only, and that PLAIN characters match no alternative.
+    """
+    first, width = character(data, i, end, table)
+    j = i + width
+    if first & NUMBER:
+        return _end_of_number(data, j, end, at_end, 3, table)
+    region = 0
+    if data[i] >= 0x80:
+        region = _is_chinese_or_japanese(data, i, width)
+    flags, next_width = _in_region(data, j, end, region, table)
+    if not flags and j >= end:
+        return at_end
+    is_break = data[i] == _LF or data[i] == _CR
+    is_symbol = first & SYMBOL and not first & PLAIN
+    if first & _LETTER_OR_MARK or (flags & _LETTER_OR_MARK and not is_break and not is_symbol):
+        while flags & _LETTER_OR_MARK:
+            j += next_width
+            flags, next_width = _in_region(data, j, end, region, table)
+        return at_end if j >= end else j
+    if is_symbol and data[i] < 0x80 and flags & LETTER and data[j] < 0x80:
+        while j < end and data[j] < 0x80 and table[data[j]] & LETTER:
+            j += 1
+        return at_end if j >= end else j
+    if is_symbol or (data[i] == _BLANK and flags & SYMBOL and not flags & PLAIN):
+        while flags & SYMBOL and not flags & PLAIN:
+            j += next_width
+            flags, next_width = _in_region(data, j, end, region, table)
+        while j < end and not region and (data[j] == _LF or data[j] == _CR):
+            j += 1
+        return at_end if j >= end else j
+    if first & SPACE:
+        last = i
+        after_break = j if is_break else i
+        while flags & SPACE:
+            last = j
+            j += next_width
+            if data[last] == _LF or data[last] == _CR:
+                after_break = j
+            flags, next_width = _in_region(data, j, end, region, table)
+        if j >= end and at_end == UNDECIDED:
+            return UNDECIDED
+        if after_break > i:
+            return after_break
+        return last if flags and last > i else j
+    while flags & PLAIN:
+        after, after_width = _in_region(data, j + next_width, end, region, table)
+        if not after and j + next_width >= end and at_end == UNDECIDED:
+            return UNDECIDED
+        if after & _LETTER_OR_MARK:
+            break
+        j += next_width
+        flags, next_width = after, after_width
+    return at_end if j >= end else j
 
 
 @helper

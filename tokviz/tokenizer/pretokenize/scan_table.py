@@ -27,6 +27,10 @@ UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, SYMBOL = (1 << bit for bit in range
 NOT_ASCII = 128
 """Flag of the bytes 0x80 to 0xFF: the character they belong to must be decoded first."""
 
+PLAIN = 128
+"""Second flag of a SYMBOL that is neither punctuation nor a symbol: control characters, unassigned
+code points … (So no character has the same flags as a byte from 0x80 on.)"""
+
 PAGE_BITS = 7
 PAGE_SIZE = 1 << PAGE_BITS
 PAGES_AT = 256

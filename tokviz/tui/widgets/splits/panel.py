@@ -17,9 +17,9 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument, starts_within
-from tokviz.live.pre_tokens import PreTokenCounter
+from tokviz.live.pre_tokens import PreTokenCounter, step_ends
 from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
-from tokviz.text.snapshots import TextPart
+from tokviz.text.snapshots import TextPart, joined
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
 from tokviz.tui.palette import TokenPalette
@@ -36,7 +36,16 @@ from tokviz.tui.widgets.splits.regex_field import (
     RegexField,
     pre_tokens_note,
 )
-from tokviz.tui.widgets.splits.rows import CUSTOM, NEAR_CHARS, CustomRow, NamedRow, title_of
+from tokviz.tui.widgets.splits.rows import (
+    CUSTOM,
+    NEAR_CHARS,
+    CustomRow,
+    KnownPreTokens,
+    NamedRow,
+    Row,
+    StepRow,
+    title_of,
+)
 from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import Session
 
@@ -65,12 +74,17 @@ _REST_SECONDS = 0.004
 _PROGRESS_SECONDS = 0.1
 """How often the progress of the custom regex is shown."""
 
+_MOST_STEP_CHARS = 1 << 20
+"""The rows of the steps are left out for a longer text."""
+
 _PATTERNS = ("gpt2", "gpt4")
 """The named patterns shown at first."""
 
 
 class SplitsPanel(Vertical):
     """The pre-tokens of two named patterns and of a custom regex over the same text.
+
+    If the tokenizer splits in several steps, one row more for each step shows what it cuts.
 
     For the named patterns, the text near the view is split while drawing, and a thread counts all
     pre-tokens. The custom regex runs in a child process. Both pause while the panel is hidden.
@@ -106,6 +120,7 @@ class SplitsPanel(Vertical):
         self._edit_timer: Timer | None = None
         self._edited_first_at = 0.0
         self._named = [self._named_row(name) for name in _PATTERNS]
+        self._steps: list[StepRow] = []
         self._custom = CustomRow(live, lambda: self.call_later(self._find_wanted))
         self._counting_lock = threading.Lock()
         """Held by the thread that uses the counters."""
@@ -123,7 +138,7 @@ class SplitsPanel(Vertical):
             *(PatternHead(self.choose, n, title_of(one), one) for n, one in enumerate(_PATTERNS)),
             PatternHead(self.choose, CUSTOM_ROW, CUSTOM),
         ]
-        self._view = GlossView(live, [*self._named, self._custom], palette)
+        self._view = GlossView(live, self._rows(), palette)
         self._field = RegexField(DEFAULT_REGEX)
         self._legend = Static("", classes="legend")
         self._shows_tokens = False
@@ -139,7 +154,10 @@ class SplitsPanel(Vertical):
         known = [name for name in settings.split_patterns if name in SPLIT_PATTERNS]
         for row, name in enumerate(known[:CUSTOM_ROW]):
             self._show_named(row, name)
-        self._view.set_rows([*self._named, self._custom])
+        self._view.set_rows(self._rows())
+
+    def _rows(self) -> list[Row]:
+        return [*self._named, self._custom, *self._steps]
 
     def compose(self) -> ComposeResult:
         """Stack the heads, the gloss and the field."""
@@ -174,7 +192,7 @@ class SplitsPanel(Vertical):
             self._field.set_regex(named.regex if named else pattern)
             return
         self._show_named(row, pattern)
-        self._view.set_rows([*self._named, self._custom])
+        self._view.set_rows(self._rows())
         self._remember(split_patterns=self.patterns)
         self._split_now()
 
@@ -264,6 +282,8 @@ class SplitsPanel(Vertical):
         for row in self._named:
             row.note_changes()
         self._custom.note_changes()
+        for step in self._steps:
+            step.known.change = self._live.changes.since(step.known.revision)
 
     def _split_soon(self) -> None:
         now = time.monotonic()
@@ -286,12 +306,38 @@ class SplitsPanel(Vertical):
         counters = [row.counter for row in self._named]
         in_thread(self, "count", partial(self._count, counters, chunks))
         self._find_wanted()
+        self._split_in_steps(chunks)
         if self._split_for != (self._live.revision, self._regex):
             self._split_for = (self._live.revision, self._regex)
             self._custom.begin()
             self._split_custom(self._view.top)
         elif self._custom.incoming is None and self._field.regex == self._regex:
             self._field.show_verdict(self._custom.known.result)
+
+    def _split_in_steps(self, chunks: Sequence[TextPart]) -> None:
+        """Split the text by each step of the tokenizer's pattern."""
+        tokenizer, revision = self._live.tokenizer, self._live.revision
+        has_steps = tokenizer is not None and tokenizer.split_pattern.steps
+        if tokenizer is None or not has_steps or self._live.n_chars > _MOST_STEP_CHARS:
+            if self._steps:
+                self._take_steps([])
+            return
+
+        def split(task: Task) -> list[StepRow]:
+            rows: list[StepRow] = []
+            for ends in step_ends(tokenizer, joined(chunks)):
+                known = KnownPreTokens(revision)
+                known.result.add(SplitPart(0, ends, (), 0))
+                rows.append(StepRow(f"step {len(rows) + 1}", known))
+            return rows
+
+        in_thread(self, "steps", split, self._take_steps, is_said=True)
+
+    def _take_steps(self, steps: list[StepRow]) -> None:
+        self._steps = steps
+        for step in steps:
+            step.known.change = self._live.changes.since(step.known.revision)
+        self._view.set_rows(self._rows())
 
     def _split_custom(self, offset: int) -> None:
         """Split the text or continue splitting it, starting near a character."""

@@ -477,6 +477,18 @@ class NamedRow:
             far.change = self._live.changes.since(far.revision)
 
 
+@dataclass(slots=True)
+class StepRow:
+    """The pre-tokens after one step of the tokenizer's split pattern, found by a thread."""
+
+    title: str
+    known: KnownPreTokens
+
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the known pre-tokens that overlap the characters `lo` to `hi`."""
+        return self.known.pre_tokens_in(lo, hi)
+
+
 NEAR_CHARS = 65_536
 """Text further than this from the part split so far is split first, with this much around it."""
 
