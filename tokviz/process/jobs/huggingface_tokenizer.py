@@ -9,6 +9,9 @@ The child reads the file itself, so that a hostile one costs the child's memory 
   it comes from, and the number of its word (pre-token), `NO_WORD` if it has none. If one of the
   file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
+- `{"do": "stories", "text": text, "specials": …, "first": number, "stop": number}`: answers
+  `{"stories": […], "n_words": number}` about the pre-tokens of some tokens: see
+  `tokviz.process.jobs.library_stories`.
 
 The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
 text. So all added tokens are marked as special here, except white space. For the library's own
@@ -42,6 +45,7 @@ from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
 from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.process import limits
+from tokviz.process.jobs.library_stories import LibraryStories
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
@@ -73,6 +77,11 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             with loaded.describing_errors("decode these ids"):
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
+        case "stories":
+            found = loaded.encode(request["text"], request["specials"])
+            yield loaded.stories.answer(
+                request["text"], found, request["first"], request["stop"], request["specials"]
+            )
 
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -86,16 +95,20 @@ class _TokenTexts:
         kinds = part_types(content.get("decoder"))
         model = content.get("model")
         model = model if isinstance(model, dict) else {}
-        self._byte_level = kinds == ["ByteLevel"]
+        self.is_byte_level = kinds == ["ByteLevel"]
         self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
         prefix = model.get("continuing_subword_prefix") or "##"
         self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
         suffix = model.get("end_of_word_suffix")
         self._suffix = suffix if isinstance(suffix, str) else ""
 
+    def spelling(self, text: str) -> bytes:
+        """Return a token as its model spells it, except that byte-level tokens become bytes."""
+        return self.bytes_of(text) if self.is_byte_level else text.encode("utf-8", "replace")
+
     def bytes_of(self, text: str) -> bytes:
         """Return the bytes of a token."""
-        if self._byte_level:
+        if self.is_byte_level:
             try:
                 return from_characters(text)
             except ValueError:
@@ -201,6 +214,11 @@ class _Loaded:
             model["unk_token"] = unreachable(model["unk_token"])
         content["added_tokens"] = []
         return _load(content)
+
+    @cached_property
+    def stories(self) -> LibraryStories:
+        """Explains encodings; reads the file again, because the library does not give its model."""
+        return LibraryStories(self.tokenizer, self._content(), self.token_texts.spelling)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file
