@@ -135,7 +135,7 @@ class LibraryTokenizer:
     def stories(self, text: str, specials: str, tokens: range) -> Body:
         """Explain the encoding of the pre-tokens of some tokens of byte text.
 
-        The first call reads the file again in the child, which may use twice its budget.
+        The first call copies the model in the child, which may use twice its budget.
 
         Args:
             text: The text.

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, pluralize
 
+MOST_STORIES = 8
+"""Maximum number of pre-tokens that are explained at once."""
 MAX_STORY_CHARS = 256
 """Longer pre-tokens are encoded without recording the steps."""
 MAX_ROWS = 200

@@ -217,8 +217,8 @@ class _Loaded:
 
     @cached_property
     def stories(self) -> LibraryStories:
-        """Explains encodings; reads the file again, because the library does not give its model."""
-        return LibraryStories(self.tokenizer, self._content(), self.token_texts.spelling)
+        """Explains the encodings of the tokenizer."""
+        return LibraryStories(self.tokenizer, self.token_texts.spelling)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file

@@ -7,6 +7,8 @@ given only if its ids are those of the library.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,32 +20,27 @@ import tokenizers
 from tokviz.errors import JobError
 from tokviz.explain.algorithms.bpe import BpeModel
 from tokviz.explain.algorithms.longest_match import WordLevelModel, WordPieceModel
-from tokviz.explain.algorithms.story import Model, Piece, Show, Story
+from tokviz.explain.algorithms.story import MOST_STORIES, Model, Piece, Show, Story
 from tokviz.explain.algorithms.unigram import UnigramModel
 from tokviz.process.protocol import Body
 
-MOST_STORIES = 8
-"""Maximum number of pre-tokens that are explained."""
 _WORD_START = "▁"
 
 
 class LibraryStories:
     """Explains the encodings of one `tokenizer.json`."""
 
-    def __init__(self, tokenizer: Any, content: dict[str, Any], show: Show) -> None:
-        """Take what is needed from the content of the file, and clear it.
+    def __init__(self, tokenizer: Any, show: Show) -> None:
+        """Read the model of the library's tokenizer.
 
         Args:
-            tokenizer: The library's tokenizer.
-            content: The content.
+            tokenizer: The tokenizer.
             show: Converts the spelling of a token to the bytes to show.
         """
         self._tokenizer, self._show = tokenizer, show
         self._added = tokenizer.get_added_tokens_decoder()
         hidden = frozenset(token.content for token in self._added.values() if token.special)
-        model = content["model"]
-        content.clear()
-        self._model = cache(_models(tokenizer.model, model, hidden, show))
+        self._model = cache(_models(tokenizer.model, hidden, show))
 
     def answer(self, text: str, found: Any, first: int, stop: int, specials: str) -> Body:
         """Answer a request.
@@ -96,7 +93,7 @@ class LibraryStories:
         """Normalize and pre-tokenize a text, as the library does, without its added tokens."""
         normalizer, pre_tokenizer = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
         of_text: list[tuple[int, int]] = []
-        of_normalized: list[tuple[int, str]] = []
+        of_normalized: list[tuple[int, re.Pattern[str]]] = []
         for number in sorted(added):
             token = self._added[found.ids[number]]
             if not token.normalized:
@@ -104,21 +101,23 @@ class LibraryStories:
                 continue
             content = token.content
             content = normalizer.normalize_str(content) if normalizer is not None else content
-            of_normalized.append((found.offsets[number][0], content))
+            spaces = [r"\s*" if strips else "" for strips in (token.lstrip, token.rstrip)]
+            pattern = re.compile(re.escape(content).join(spaces))
+            of_normalized.append((found.offsets[number][0], pattern))
         starts = [0, *(end for _, end in of_text)]
         ends = [*(start for start, _ in of_text), len(text)]
 
         def normalized(number: int, part: Any) -> list[Any]:
-            start = kept[number][0]
+            start, stop = kept[number]
             if normalizer is not None:
                 normalizer.normalize(part)
             pieces, at = [], 0
-            for place, content in of_normalized:
-                if start <= place < kept[number][1] and content in part.normalized[at:]:
-                    here = part.normalized.index(content, at)
-                    pieces.append(part[at:here])
-                    at = here + len(content)
-            return [*pieces, part[at:]] if at else [part]
+            for place, pattern in of_normalized:
+                if start <= place < stop and (match := pattern.search(part.normalized, at)):
+                    pieces.append(part[at : match.start()])
+                    at = match.end()
+            pieces.append(part[at:])
+            return [piece for piece in pieces if piece is not None]  # an empty slice is None
 
         kept = [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
         result = tokenizers.PreTokenizedString(text)
@@ -213,10 +212,11 @@ def _changes(
         last = end
 
 
-def _models(
-    library_model: Any, content: dict[str, Any], hidden: frozenset[str], show: Show
-) -> Callable[[bool], Model]:
+def _models(library_model: Any, hidden: frozenset[str], show: Show) -> Callable[[bool], Model]:
     """Return a function that creates the model, with or without tokens that are special.
+
+    The library writes its model as JSON, whose numbers are the library's own: it rounds the
+    log-probabilities of a file differently than Python does.
 
     Raises:
         JobError: If its algorithm is unknown.
@@ -230,6 +230,7 @@ def _models(
         return token_id
 
     kind = type(library_model).__name__
+    content = json.loads(library_model.__getstate__())
     unk = content.get("unk_token") or ""
     unk_id = library_model.token_to_id(unk)
     if kind == "Unigram":
