@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
+from tokviz.explain.algorithms.story import Story
 from tokviz.explain.places import Place
 from tokviz.explain.trace import EncodeTrace, encode_trace
 from tokviz.text import bytetext
@@ -33,12 +34,14 @@ class PreTokenCut:
         alternative: The alternative of the split pattern that matches it, None if unknown.
         sentences: What matched it, and why it ends where it does.
         trace: Its encoding, merge by merge; None if unknown.
+        story: Its encoding by the model of a library, step by step; None if unknown.
     """
 
     pre_token: bytes
     alternative: Alternative | None
     sentences: tuple[Sentence, ...]
     trace: EncodeTrace | None
+    story: Story | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +104,7 @@ def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCu
     """Explain what matched a pre-token and why it ends where it does."""
     sentence: Sentence
     if pre_token.special:
-        sentence = (
-            pre_token.data, " is a special token: it is cut out of the text before the pattern is "
-            "applied, and never merges with other text.",
-        )  # fmt: skip
-        return PreTokenCut(pre_token.data, None, (sentence,), None)
+        return special_cut(pre_token.data)
     if tok.remote:
         return PreTokenCut(pre_token.data, None, (), None)
     pattern = tok.split_pattern
@@ -127,6 +126,15 @@ def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCu
         sentence = _match_sentence(pattern, cut.alternative)
     sentences = (sentence, *_end_sentences(pre_token, cut, place))
     return PreTokenCut(pre_token.data, cut.alternative, sentences, trace)
+
+
+def special_cut(token: bytes) -> PreTokenCut:
+    """Explain why a special token is a pre-token."""
+    sentence: Sentence = (
+        token, " is a special token: it is cut out of the text before the pattern is applied, and "
+        "never merges with other text.",
+    )  # fmt: skip
+    return PreTokenCut(token, None, (sentence,), None)
 
 
 def _cut_of(pattern: SplitPattern, pre_token: PreToken) -> Cut:

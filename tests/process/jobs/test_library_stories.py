@@ -92,21 +92,23 @@ def trained(kind):
     return hf.Tokenizer.from_str(json.dumps(content))
 
 
+def shown(spelling):
+    return from_characters(spelling.decode())
+
+
 class Explained:
     """A tokenizer whose encodings are explained."""
 
     def __init__(self, kind):
         self.library = trained(kind)
-        self.stories = LibraryStories(
-            self.library, from_characters if kind == "byte level" else str.encode
-        )
+        self.stories = LibraryStories(self.library, shown if kind == "byte level" else bytes)
 
     def check(self, text):
         """Explain all pre-tokens of a text; return how many were explained and verified."""
         found = self.library.encode(text, add_special_tokens=False)
         done, n_stories = 0, 0
         while done < len(found.ids):
-            answer = self.stories.answer(text, found, done, len(found.ids), "all")
+            answer = self.stories.answer(text, found, done, len(found.ids))
             for body in answer["stories"]:
                 assert "problem" not in body, (text, body)
                 if "story" in body:

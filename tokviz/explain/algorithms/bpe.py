@@ -10,18 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tokviz.explain.algorithms.story import (
-    MAX_ROWS,
-    MAX_STORY_CHARS,
-    Piece,
-    Show,
-    Story,
-    StoryRow,
-    byte_pieces,
-    joined,
-    story_of,
-    too_long,
-)
+from tokviz.explain.algorithms.story import Story, StoryRow, TokenId, byte_tokens, joined
 from tokviz.text.sentences import Sentence
 from tokviz.tokenizer.encoding.merging import merge_pre_token
 
@@ -31,9 +20,8 @@ class BpeModel:
     """BPE over the characters of a pre-token.
 
     Attributes:
-        token_id: Returns the id of a token, None if the vocabulary lacks it.
+        token_id: Returns the id of a token.
         rank: Returns the rank of a merge of two tokens, None if there is no such merge.
-        show: Converts the spelling of a token to the bytes to show.
         unk_token: The token of characters that the vocabulary lacks.
         fuse_unk: Whether adjacent unknown characters become one token.
         byte_fallback: Whether such characters become tokens of their bytes instead.
@@ -42,9 +30,8 @@ class BpeModel:
         suffix: The suffix of the last symbol of a pre-token.
     """
 
-    token_id: Callable[[str], int | None]
+    token_id: TokenId
     rank: Callable[[str, str], int | None]
-    show: Show = str.encode
     unk_token: str | None = None
     fuse_unk: bool = False
     byte_fallback: bool = False
@@ -52,118 +39,73 @@ class BpeModel:
     prefix: str = ""
     suffix: str = ""
 
-    def encode(self, text: str) -> list[Piece]:
-        """Encode a pre-token."""
-        whole = self.token_id(text) if self.ignore_merges else None
-        if whole is not None:
-            return [Piece(text, whole, 0, len(text))]
-        return self._merged(self._symbols(text), lambda middle, rank: None)
-
-    def story(self, text: str, *, is_part: bool = False) -> Story:
+    def story(self, text: str, is_part: bool = False) -> Story:
         """Explain the merges of a pre-token, or of some of its tokens."""
-        symbols = self._symbols(text)
-        whole = self.token_id(text)
+        data, whole = text.encode(), self.token_id(text)
         if self.ignore_merges and whole is not None and not is_part:
-            used: Sentence = (
-                "The vocabulary contains the whole pre-token, which is used without merging "
-                "(ignore_merges).",
-            )
-            return story_of(self.encode(text), text, self.show, sentences=(used,), whole=whole)
+            return Story(data, ((data, whole),), (), (_UNMERGED,), whole)
+        symbols = list(self._symbols(text))
         borders = list(range(len(symbols) + 1))
-        shown = [self.show(symbol.text) for symbol in symbols]
+        shown = [symbol.encode() for symbol, _ in symbols]
         rows = [StoryRow("", tuple(shown))]
 
         def note_merge(middle: int, rank: int) -> None:
-            if len(rows) > MAX_ROWS or len(text) > MAX_STORY_CHARS:
-                return
             at = bisect_left(borders, middle)
-            start, end = borders[at - 1], borders[at + 1]
+            merged = tuple(symbol for symbol, _ in symbols[borders[at - 1] : borders[at + 1]])
             del borders[at]
-            shown[at - 1 : at + 1] = [self.show(self._spelling(symbols[start:end]))]
+            shown[at - 1 : at + 1] = [self._spelling(merged).encode()]
             rows.append(StoryRow(f"{rank + 1:,}", tuple(shown), at - 1))
 
-        pieces = self._merged(symbols, note_merge)
-        if len(text) > MAX_STORY_CHARS:
-            return too_long(pieces, text, self.show)
-        reason = "its merges never join: they end at "
-        reasons: Sentence = (reason, *joined([self.show(piece.text) for piece in pieces]))
-        sentences = tuple(self._sentences(text, symbols, len(rows) == 1))
-        return story_of(
-            pieces, text, self.show, rows=tuple(rows), sentences=sentences, whole=whole,
-            reason=reasons,
-        )  # fmt: skip
-
-    def _symbols(self, text: str) -> list[Piece]:
-        """Return the symbols that are merged."""
-        symbols: list[Piece] = []
-        unknown: Piece | None = None
-        for at, char in enumerate(text):
-            spelling = (self.prefix if at else "") + char
-            spelling += self.suffix if at == len(text) - 1 else ""
-            token_id = self.token_id(spelling)
-            if token_id is not None:
-                symbols += [unknown] if unknown else []
-                unknown = None
-                symbols.append(Piece(spelling, token_id, at, at + 1))
-                continue
-            if self.byte_fallback:
-                spelled = byte_pieces(spelling)
-                ids = [self.token_id(piece) for piece in spelled]
-                known = [token_id for token_id in ids if token_id is not None]
-                if len(known) == len(ids):
-                    symbols += (
-                        Piece(byte, token_id, at, at + 1)
-                        for byte, token_id in zip(spelled, known, strict=True)
-                    )
-                    continue
-            unk_id = None if self.unk_token is None else self.token_id(self.unk_token)
-            if self.unk_token is None or unk_id is None:
-                continue
-            if unknown is not None and self.fuse_unk:
-                unknown = unknown._replace(end=at + 1)
-                continue
-            symbols += [unknown] if unknown else []
-            unknown = Piece(self.unk_token, unk_id, at, at + 1)
-        return [*symbols, unknown] if unknown else symbols
-
-    def _merged(self, symbols: list[Piece], on_merge: Callable[[int, int], object]) -> list[Piece]:
-        """Merge symbols to tokens."""
-
-        def rank(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> int | None:
+        def rank(left: tuple[str, ...], right: tuple[str, ...]) -> int | None:
             return self.rank(self._spelling(left), self._spelling(right))
 
-        pieces = []
-        for token in merge_pre_token(tuple(symbols), rank, on_merge=on_merge):
-            text = self._spelling(token)
-            token_id = token[0].id if len(token) == 1 else self.token_id(text)
-            assert token_id is not None, "the result of a merge is in the vocabulary"
-            pieces.append(Piece(text, token_id, token[0].start, token[-1].end))
-        return pieces
-
-    def _spelling(self, symbols: tuple[Piece, ...] | list[Piece]) -> str:
-        first, *others = (symbol.text for symbol in symbols)
-        return first + "".join(text[len(self.prefix) :] for text in others)
-
-    def _sentences(self, text: str, symbols: list[Piece], no_merge: bool) -> Iterator[Sentence]:
-        if no_merge:
-            yield ("No merge applies.",)
-        told = set()
-        for symbol in symbols:
-            lacking = text[symbol.start : symbol.end]
-            if lacking in told:
-                continue
-            told.add(lacking)
-            if symbol.text == self.unk_token:
-                fused = " together, because adjacent unknown characters are fused (fuse_unk)"
-                yield (
-                    "The vocabulary lacks ", self.show(lacking), ", which becomes ",
-                    self.show(symbol.text), f"{fused if len(lacking) > 1 else ''}.",
-                )  # fmt: skip
-            elif self.byte_fallback and symbol.text in byte_pieces(lacking):
-                yield (
-                    "The vocabulary lacks ", self.show(lacking), ", which becomes its bytes ",
-                    *joined([self.show(piece) for piece in byte_pieces(lacking)], " "),
-                    " (byte fallback).",
-                )  # fmt: skip
+        merged = merge_pre_token(tuple(symbol for symbol, _ in symbols), rank, on_merge=note_merge)
+        found = [(token, self.token_id(self._spelling(token))) for token in merged]
+        tokens = tuple(
+            (self._spelling(token).encode(), id) for token, id in found if id is not None
+        )
+        lacking = {char: symbol for symbol, char in symbols if char}
+        sentences = [self._fallback(char, symbol) for char, symbol in lacking.items()]
+        if len(rows) == 1:
+            sentences.append(("No merge applies.",))
         if self.suffix:
-            yield ("The last character of a pre-token carries ", self.suffix.encode(), ".")
+            sentences.append(
+                ("The last character of a pre-token ends in ", *joined([self.suffix]), ".")
+            )
+        return Story(data, tokens, tuple(rows), tuple(sentences), whole)
+
+    def _symbols(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield the symbols to merge, each with the characters that the vocabulary lacks."""
+        unknown = ""
+        for at, char in enumerate(text):
+            spelling = self.prefix * (at > 0) + char + self.suffix * (at == len(text) - 1)
+            fallback = byte_tokens(spelling) if self.byte_fallback else [""]
+            if self.token_id(spelling) is not None:
+                if unknown:
+                    yield self.unk_token or "", unknown
+                unknown = ""
+                yield spelling, ""
+            elif all(self.token_id(byte) is not None for byte in fallback):
+                yield from ((byte, char) for byte in fallback)
+            elif self.unk_token is not None:
+                if unknown and not self.fuse_unk:
+                    yield self.unk_token, unknown
+                    unknown = ""
+                unknown += char
+        if unknown:
+            yield self.unk_token or "", unknown
+
+    def _spelling(self, symbols: tuple[str, ...]) -> str:
+        first, *others = symbols
+        return first + "".join(symbol[len(self.prefix) :] for symbol in others)
+
+    def _fallback(self, lacking: str, symbol: str) -> Sentence:
+        becomes = joined([symbol] if symbol == self.unk_token else byte_tokens(lacking), " ")
+        how = "" if symbol == self.unk_token else " (byte fallback)"
+        how = " (fuse_unk: adjacent unknown characters are one token)" if len(lacking) > 1 else how
+        return ("The vocabulary lacks ", lacking.encode(), ", which becomes ", *becomes, f"{how}.")
+
+
+_UNMERGED: Sentence = (
+    "The vocabulary contains the whole pre-token, which is used without merging (ignore_merges).",
+)

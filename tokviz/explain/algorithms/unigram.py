@@ -7,29 +7,17 @@ from left to right; of equal paths, the one whose last token is longer wins.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
-from tokviz.explain.algorithms.story import (
-    MAX_STORY_CHARS,
-    Piece,
-    Show,
-    Story,
-    StoryRow,
-    byte_pieces,
-    joined,
-    story_of,
-    too_long,
-)
+from tokviz.explain.algorithms.story import Story, StoryRow, byte_tokens, joined
 from tokviz.text.sentences import Sentence
 
 N_BEST = 10
 """Number of paths that are found."""
 _UNKNOWN_PENALTY = 10.0
 """An unknown character is less probable than the least probable token by this much."""
-_MOST_COUNTED = 1_000_000
 
 
 class Edge(NamedTuple):
@@ -37,7 +25,8 @@ class Edge(NamedTuple):
 
     start: int
     end: int
-    id: int | None
+    text: str
+    id: int
     score: float
 
 
@@ -48,111 +37,58 @@ class Path(NamedTuple):
     edges: tuple[Edge, ...]
 
 
-_Way = tuple[float, Edge | None, int]
-
-
-def _back(best: list[list[_Way]], edge: Edge | None, rank: int) -> Iterator[Edge]:
-    """Yield the edges of a path, the last first."""
-    while edge is not None:
-        yield edge
-        _, edge, rank = best[edge.start][rank]
-
-
-@dataclass(frozen=True, slots=True)
 class UnigramModel:
-    """A Unigram model.
+    """A Unigram model."""
 
-    Attributes:
-        tokens: The id and the log-probability of each token.
-        longest: The number of characters of the longest token.
-        unk_id: The id of the unknown token.
-        unk_score: The log-probability of an unknown character.
-        byte_fallback: Whether unknown characters become tokens of their bytes.
-        show: Converts the spelling of a token to the bytes to show.
-    """
-
-    tokens: Mapping[str, tuple[int, float]]
-    longest: int
-    unk_id: int | None
-    unk_score: float
-    byte_fallback: bool = False
-    show: Show = str.encode
-
-    @classmethod
-    def of(
-        cls,
-        vocab: list[tuple[str, float]],
-        unk_id: int | None,
-        byte_fallback: bool,
-        hidden: frozenset[str] = frozenset(),
-        show: Show = str.encode,
-    ) -> UnigramModel:
+    def __init__(
+        self, vocab: Sequence[tuple[str, float]], unk_id: int | None, byte_fallback: bool = False
+    ) -> None:
         """Create the model.
 
         Args:
             vocab: The tokens with their log-probabilities; the index is the id.
             unk_id: The id of the unknown token.
             byte_fallback: Whether unknown characters become tokens of their bytes.
-            hidden: Tokens that never occur in text.
-            show: Converts the spelling of a token to the bytes to show.
         """
-        tokens = {
-            text: (token_id, score)
-            for token_id, (text, score) in enumerate(vocab)
-            if text and text not in hidden
-        }
-        least = min((score for _, score in vocab), default=0.0)
-        longest = max(map(len, tokens), default=0)
-        return cls(tokens, longest, unk_id, least - _UNKNOWN_PENALTY, byte_fallback, show)
+        self._tokens = {text: (id, score) for id, (text, score) in enumerate(vocab)}
+        self._longest = max(map(len, self._tokens), default=0)
+        self._unk_id = -1 if unk_id is None else unk_id
+        self._unk_score = min((score for _, score in vocab), default=0.0) - _UNKNOWN_PENALTY
+        self._byte_fallback = byte_fallback
 
-    def encode(self, text: str) -> list[Piece]:
-        """Encode a pre-token."""
-        best = next(iter(self.n_best(text, 1)), Path(0.0, ()))
-        return list(self._pieces(text, best))
-
-    def story(self, text: str, *, is_part: bool = False) -> Story:
+    def story(self, text: str, is_part: bool = False) -> Story:
         """Explain the best paths of a pre-token, or of some of its tokens."""
-        pieces = self.encode(text)
-        if len(text) > MAX_STORY_CHARS:
-            return too_long(pieces, text, self.show)
         paths = self.n_best(text, N_BEST)
         rows = tuple(
-            StoryRow(f"{path.score:.2f}", tuple(self._spelled(text, path.edges))) for path in paths
+            StoryRow(f"{path.score:.2f}", tuple(edge.text.encode() for edge in path.edges))
+            for path in paths
         )
-        whole = self.tokens.get(text)
-        reason: Sentence = ()
-        if whole is not None:
-            reason = (f"its log-probability {whole[1]:.2f} is below the best path's",)
-        sentences = tuple(self._sentences(text, paths))
-        return story_of(
-            pieces, text, self.show, rows=rows, sentences=sentences, reason=reason,
-            whole=None if whole is None else whole[0], n_rows=2,
-        )  # fmt: skip
+        tokens = tuple((token.encode(), id) for token, id in self._ids(paths[0].edges))
+        whole, _ = self._tokens.get(text, (None, 0.0))
+        return Story(text.encode(), tokens, rows, tuple(self._sentences(text, paths)), whole, 2)
 
     def edges_from(self, text: str, start: int) -> Iterator[Edge]:
         """Yield the lattice's edges that start at a character, the shortest first."""
-        has_single = False
-        for end in range(start + 1, min(len(text), start + self.longest) + 1):
-            if (found := self.tokens.get(text[start:end])) is not None:
-                has_single |= end == start + 1
-                yield Edge(start, end, *found)
-        if not has_single:
-            yield Edge(start, start + 1, None, self.unk_score)
+        for end in range(start + 1, min(len(text), start + max(1, self._longest)) + 1):
+            part = text[start:end]
+            if (found := self._tokens.get(part)) is not None:
+                yield Edge(start, end, part, *found)
+            elif end == start + 1:
+                yield Edge(start, end, part, self._unk_id, self._unk_score)
 
     def n_best(self, text: str, n: int) -> list[Path]:
         """Find the most probable paths, the best first."""
-        # Each entry: score, edge into this place, and rank of the path among those to its start.
-        best: list[list[_Way]] = [[] for _ in range(len(text) + 1)]
-        best[0] = [(0.0, None, 0)]
+        best: list[list[Path]] = [[] for _ in range(len(text) + 1)]
+        best[0] = [Path(0.0, ())]
         for start in range(len(text)):
             for edge in self.edges_from(text, start):
-                ways = [(edge.score + way[0], edge, k) for k, way in enumerate(best[start])]
+                best[edge.end] += (
+                    Path(edge.score + path.score, (*path.edges, edge)) for path in best[start]
+                )
                 # A stable sort: of equal paths, the one that was found first wins.
-                best[edge.end] = sorted([*best[edge.end], *ways], key=lambda way: -way[0])[:n]
-        return [
-            Path(score, tuple(reversed(list(_back(best, edge, rank)))))
-            for score, edge, rank in (best[-1] if text else [])
-        ]
+                best[edge.end].sort(key=lambda path: -path.score)
+                del best[edge.end][n:]
+        return best[-1]
 
     def n_paths(self, text: str) -> int:
         """Count the paths through the lattice."""
@@ -162,70 +98,39 @@ class UnigramModel:
                 counts[edge.end] += counts[start]
         return counts[-1]
 
-    def _pieces(self, text: str, path: Path) -> Iterator[Piece]:
+    def _ids(self, edges: Sequence[Edge]) -> Iterator[tuple[str, int]]:
         """Yield the tokens of a path: adjacent unknown characters are one token, or their bytes."""
-        unknown = -1
-        for at, edge in enumerate(path.edges):
-            is_unknown = edge.id is None or edge.id == self.unk_id
-            start = edge.start if unknown < 0 else unknown
-            follows = at + 1 < len(path.edges) and path.edges[at + 1].id in (None, self.unk_id)
-            if is_unknown and follows and self.unk_id is not None:
-                unknown = start
-                continue
-            unknown = -1
-            spelling = text[start : edge.end]
-            token = self.tokens.get(spelling)
-            if token is not None:
-                yield Piece(spelling, token[0], start, edge.end)
-                continue
-            fallback = [(byte, self.tokens.get(byte)) for byte in byte_pieces(spelling)]
-            if self.byte_fallback and all(token for _, token in fallback):
-                yield from (
-                    Piece(byte, token[0], start, edge.end) for byte, token in fallback if token
-                )
+        for _, group in groupby(edges, lambda edge: edge.start if edge.id != self._unk_id else -1):
+            text = "".join(edge.text for edge in group)
+            found = self._tokens.get(text)
+            bytes_ = [(byte, self._tokens.get(byte)) for byte in byte_tokens(text)]
+            if found is None and self._byte_fallback and all(id for _, id in bytes_):
+                yield from ((byte, id[0]) for byte, id in bytes_ if id is not None)
             else:
-                yield Piece(spelling, self.unk_id or 0, start, edge.end)
-
-    def _spelled(self, text: str, edges: tuple[Edge, ...]) -> list[bytes]:
-        return [self.show(text[edge.start : edge.end]) for edge in edges]
+                yield text, self._unk_id if found is None else found[0]
 
     def _sentences(self, text: str, paths: list[Path]) -> Iterator[Sentence]:
-        if not paths:
-            return
-        best = paths[0]
+        best = paths[0].edges
         scores: list[str | bytes] = []
-        for edge, token in zip(best.edges, self._spelled(text, best.edges), strict=True):
-            scores += [", " if scores else "", token, f" {edge.score:.2f}"]
+        for edge in best:
+            scores += [", " if scores else "", edge.text.encode(), f" {edge.score:.2f}"]
         n = self.n_paths(text)
-        many = f"{n:,}" if n < _MOST_COUNTED else f"more than {_MOST_COUNTED:,}"
-        if n == 1:
-            yield ("The lattice has only one path: ", *scores, ".")
-        else:
-            yield (f"The best of the lattice's {many} paths: ", *scores, ".")
-            yield from self._gap(text, best, paths[1])
-        unknown = [edge for edge in best.edges if edge.id is None]
-        for spelling in dict.fromkeys(text[edge.start : edge.end] for edge in unknown):
-            becomes = "its bytes" if self.byte_fallback else "the unknown token"
+        yield (f"Best of {n:,} paths: " if n > 1 else "The only path: ", *scores, ".")
+        for second in paths[1:2]:
+            mine = [edge for edge in best if edge not in second.edges]
+            theirs = [edge for edge in second.edges if edge not in best]
+            gap = paths[0].score - second.score
             yield (
-                "The vocabulary lacks ", self.show(spelling), f", which becomes {becomes} and "
-                f"counts as {self.unk_score:.2f}.",
+                f"The runner-up is lower by {gap:.2f}, so it is {math.exp(min(gap, 700)):,.3g} "
+                "times less probable. It has ", *_summed(theirs), ", the best path ",
+                *_summed(mine), ".",
             )  # fmt: skip
+        for lacking in dict.fromkeys(edge.text for edge in best if edge.text not in self._tokens):
+            becomes = "its bytes" if self._byte_fallback else "the unknown token"
+            score = f"{becomes}, with log-probability {self._unk_score:.2f}."
+            yield ("The vocabulary lacks ", lacking.encode(), f", which becomes {score}")
 
-    def _gap(self, text: str, best: Path, second: Path) -> Iterator[Sentence]:
-        """Compare the best path and the runner-up where they differ."""
-        pairs = list(zip(best.edges, second.edges, strict=False))
-        same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
-        ends = list(zip(reversed(best.edges[same:]), reversed(second.edges[same:]), strict=False))
-        tail = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
-        parts: list[str | bytes] = []
-        for path in (best, second):
-            edges = path.edges[same : len(path.edges) - tail]
-            total = sum(edge.score for edge in edges)
-            parts += [*joined(self._spelled(text, edges)), f" ({total:.2f})"]
-            parts += [" instead of "] if path is best else []
-        gap = best.score - second.score
-        times = f"{math.exp(gap):,.1f} times" if gap < math.log(1e6) else "over 1,000,000 times"
-        yield (
-            f"The runner-up's log-probability is lower by {gap:.2f}: the best path is {times} as "
-            "probable. The best path has ", *parts, ".",
-        )  # fmt: skip
+
+def _summed(edges: Sequence[Edge]) -> Sentence:
+    total = sum(edge.score for edge in edges)
+    return (*joined(edge.text for edge in edges), f" ({total:.2f})")

@@ -10,8 +10,10 @@ The child reads the file itself, so that a hostile one costs the child's memory 
   file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 - `{"do": "stories", "text": text, "specials": …, "first": number, "stop": number}`: answers
-  `{"stories": […], "n_words": number}` about the pre-tokens of some tokens: see
-  `tokviz.process.jobs.library_stories`.
+  `{"stories": [{"first": number, "stop": number, "story": …, "changes": [[text, text]…],
+  "problem": true}…], "n_words": number}` about the pre-tokens of some tokens: for each its tokens
+  and, unless it is an added token, its `Story` with what normalization changed, or that there is
+  none because its ids are not those of the library.
 
 The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
 text. So all added tokens are marked as special here, except white space. For the library's own
@@ -78,9 +80,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
         case "stories":
-            found = loaded.encode(request["text"], request["specials"])
-            yield loaded.stories.answer(
-                request["text"], found, request["first"], request["stop"], request["specials"]
+            tokenizer, found = loaded.encode(request["text"], request["specials"])
+            stories = state.setdefault("stories", {})
+            if id(tokenizer) not in stories:
+                stories[id(tokenizer)] = LibraryStories(tokenizer, loaded.token_texts.spelling)
+            yield stories[id(tokenizer)].answer(
+                request["text"], found, request["first"], request["stop"]
             )
 
 
@@ -95,20 +100,20 @@ class _TokenTexts:
         kinds = part_types(content.get("decoder"))
         model = content.get("model")
         model = model if isinstance(model, dict) else {}
-        self.is_byte_level = kinds == ["ByteLevel"]
+        self._byte_level = kinds == ["ByteLevel"]
         self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
         prefix = model.get("continuing_subword_prefix") or "##"
         self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
         suffix = model.get("end_of_word_suffix")
         self._suffix = suffix if isinstance(suffix, str) else ""
 
-    def spelling(self, text: str) -> bytes:
+    def spelling(self, token: bytes) -> bytes:
         """Return a token as its model spells it, except that byte-level tokens become bytes."""
-        return self.bytes_of(text) if self.is_byte_level else text.encode("utf-8", "replace")
+        return self.bytes_of(token.decode()) if self._byte_level else token
 
     def bytes_of(self, text: str) -> bytes:
         """Return the bytes of a token."""
-        if self.is_byte_level:
+        if self._byte_level:
             try:
                 return from_characters(text)
             except ValueError:
@@ -154,8 +159,8 @@ class _Loaded:
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
 
-    def encode(self, text: str, specials: str) -> Any:
-        """Encode a text.
+    def encode(self, text: str, specials: str) -> tuple[Any, Any]:
+        """Encode a text; return the tokenizer that did it, and its encoding.
 
         Raises:
             PatternError: If one of the file's regexes exceeds the retry limit of the library.
@@ -165,8 +170,9 @@ class _Loaded:
         tokenizer.encode_special_tokens = specials != "all"
         found = self._encode(tokenizer, text)
         if specials == "none" and not self.added_ids_in_model.isdisjoint(found.ids):
-            found = self._encode(self.tokenizer_without_added_texts, text)
-        return found
+            tokenizer = self.tokenizer_without_added_texts
+            found = self._encode(tokenizer, text)
+        return tokenizer, found
 
     def _encode(self, tokenizer: Any, text: str) -> Any:
         with self.describing_errors("encode this text"):
@@ -214,11 +220,6 @@ class _Loaded:
             model["unk_token"] = unreachable(model["unk_token"])
         content["added_tokens"] = []
         return _load(content)
-
-    @cached_property
-    def stories(self) -> LibraryStories:
-        """Explains the encodings of the tokenizer."""
-        return LibraryStories(self.tokenizer, self.token_texts.spelling)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file
@@ -280,7 +281,7 @@ def _facts(loaded: _Loaded) -> Iterator[Body]:
 
 
 def _encode(loaded: _Loaded, request: Body) -> Body:
-    found = loaded.encode(request["text"], request["specials"])
+    _, found = loaded.encode(request["text"], request["specials"])
     columns = {
         "ids": found.ids,
         "starts": (start for start, _ in found.offsets),

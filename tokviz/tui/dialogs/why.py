@@ -13,6 +13,7 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
+from tokviz.explain.algorithms.story import Story
 from tokviz.explain.explanation import Why, as_text, explain
 from tokviz.explain.places import ELSEWHERE, Place
 from tokviz.explain.pre_token_cuts import PreTokenCut
@@ -26,7 +27,13 @@ from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.card_rows import label_of, lineage_rows, sentence_words, trace_rows
+from tokviz.tui.widgets.card_rows import (
+    label_of,
+    lineage_rows,
+    sentence_words,
+    step_rows,
+    trace_rows,
+)
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.spans import Role, Row, Span, Word, flow, words_of
 
@@ -51,6 +58,7 @@ class WhyDialog(PageDialog):
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
+        Binding("n", "more_paths", show=False),
         Binding("i", "inspect", show=False),
         Binding("f1", "app.guide('why')", show=False),
     ]
@@ -87,6 +95,8 @@ class WhyDialog(PageDialog):
         self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
         """The answers so far: of the current and the second tokenizer."""
+        self._all_paths = False
+        """Whether all paths through a Unigram model's lattice are shown that were found."""
         self._first: Why | None = None
         """The complete answer of the current tokenizer."""
 
@@ -99,6 +109,8 @@ class WhyDialog(PageDialog):
             ("I", "characters", "inspect"),
             ("↑↓", "scroll", "scroll(1)"),
         ]
+        if any(cut.story and cut.story.n_rows for answer in self.answers for cut in answer.cuts):
+            hints.append(("N", "fewer paths" if self._all_paths else "more paths", "more_paths"))
         return [*hints, ("X", "only one", "alone")] if self._second else hints
 
     def wanted_height(self) -> int:
@@ -133,6 +145,7 @@ class WhyDialog(PageDialog):
 
     def _take(self, answers: list[Why]) -> None:
         self.answers = answers
+        self.show_hints()
         self.view.show(self._rows)
         self.fit_height(self.app.size)
         self.call_after_refresh(self.view.lay_out)
@@ -147,7 +160,7 @@ class WhyDialog(PageDialog):
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
             return flow(words_of("One moment…", "dim"), width)
-        return why_rows(self.answers, width)
+        return why_rows(self.answers, width, all_paths=self._all_paths)
 
     def on_resize(self, event: events.Resize) -> None:
         """Use the available size, once the rows are created for it."""
@@ -183,6 +196,11 @@ class WhyDialog(PageDialog):
         """Explain the characters, starting with the first."""
         self._inspect()
 
+    def action_more_paths(self) -> None:
+        """Show more or fewer paths through the lattice of a Unigram model."""
+        self._all_paths = not self._all_paths
+        self._take(self.answers)
+
     def action_copy(self) -> None:
         """Copy the whole answer as text."""
         if self.answers:
@@ -202,18 +220,22 @@ _RULE = " │ "
 _MOST_CHIPS = 60
 
 
-def why_rows(answers: Sequence[Why], width: int) -> list[Row]:
+def why_rows(answers: Sequence[Why], width: int, *, all_paths: bool = False) -> list[Row]:
     """Draw one answer, or two of different tokenizers: beside each other if there is room."""
     if len(answers) == 2 and width >= BESIDE_COLUMNS:
         left = (width - len(_RULE)) // 2
         right = width - len(_RULE) - left
-        sections = zip(_sections(answers[0], left), _sections(answers[1], right), strict=True)
+        one, other = (
+            _sections(answer, columns, all_paths)
+            for answer, columns in zip(answers, (left, right), strict=True)
+        )
+        sections = zip(one, other, strict=True)
         return [row for one, other in sections for row in _beside(one, other, left)]
     rows: list[Row] = []
     for answer in answers:
         if rows:
             rows += [(Span("─" * width, "tree"),)]
-        rows += [row for section in _sections(answer, width) for row in section]
+        rows += [row for section in _sections(answer, width, all_paths) for row in section]
     return rows
 
 
@@ -224,13 +246,13 @@ def _beside(one: Sequence[Row], other: Sequence[Row], left: int) -> Iterator[Row
         yield (*mine, Span(" " * max(0, left - used)), Span(_RULE, "tree"), *theirs)
 
 
-def _sections(answer: Why, width: int) -> list[list[Row]]:
+def _sections(answer: Why, width: int, all_paths: bool) -> list[list[Row]]:
     """Draw the sections of an answer; there are as many of every answer."""
     return [
         [*_head(answer, width), ()],
         _spaced(_cut_rows(answer, width)),
         _spaced(_end_rows(answer, width)),
-        _spaced(_merge_rows(answer, width)),
+        _spaced(_merge_rows(answer, width, all_paths)),
         _spaced(_one_rows(answer, width)),
         _spaced([] if answer.lineage is None else list(lineage_rows(answer.lineage, width))),
     ]
@@ -268,7 +290,8 @@ def _as(span: Span, role: Role) -> Span:
 def _cut_rows(answer: Why, width: int) -> list[Row]:
     if not any(cut.alternative or cut.sentences for cut in answer.cuts):
         return []
-    rows: list[Row] = [(Span("What cut it", "heading"),)]
+    is_read = any(cut.story for cut in answer.cuts)
+    rows: list[Row] = [(Span("What the model reads" if is_read else "What cut it", "heading"),)]
     shown = False
     for number, cut in enumerate(answer.cuts):
         if len(answer.cuts) > 1:
@@ -314,22 +337,35 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
     return [tuple(row) for row in rows]
 
 
-def _merge_rows(answer: Why, width: int) -> list[Row]:
+def _merge_rows(answer: Why, width: int, all_paths: bool) -> list[Row]:
     rows: list[Row] = []
     # A single byte needs no merges.
-    traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.pre_token) > 1]
+    traced = [
+        cut
+        for cut in answer.cuts
+        if cut.story is not None or (cut.trace is not None and len(cut.pre_token) > 1)
+    ]
     for cut in traced[:_MOST_TRACED]:
-        assert cut.trace is not None
         rows += [()] if rows else []
-        rows += trace_rows(cut.trace, width)
-        if not cut.trace.steps and not cut.trace.note:
-            rows += flow(words_of("No merge applies."), width)
+        if cut.story is not None:
+            rows += _story_rows(cut.story, width, all_paths)
+        elif cut.trace is not None:
+            rows += trace_rows(cut.trace, width)
+            if not cut.trace.steps and not cut.trace.note:
+                rows += flow(words_of("No merge applies."), width)
     if len(traced) > _MOST_TRACED:
         rows += [
             (),
             *flow(words_of("Select less text to see the merges of the other pre-tokens."), width),
         ]
     return rows
+
+
+def _story_rows(story: Story, width: int, all_paths: bool) -> list[Row]:
+    heading = "Most probable paths" if story.n_rows else "How it is encoded"
+    shown = story.rows[: story.n_rows] if story.n_rows and not all_paths else story.rows
+    rows = [(Span(heading, "heading"),), *step_rows(shown, width)]
+    return rows + _said(story.sentences, width)
 
 
 def _one_rows(answer: Why, width: int) -> list[Row]:
