@@ -225,7 +225,12 @@ class Tokenizer:
         """Release resources: the child process of a remote tokenizer."""
 
     def with_parts(
-        self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool
+        self,
+        split_pattern: SplitPattern,
+        specials: SpecialTokens,
+        *,
+        nfc: bool,
+        ignore_merges: bool | None = None,
     ) -> Tokenizer:
         """Create a tokenizer with the same tokens and merges, but other properties.
 
@@ -233,15 +238,18 @@ class Tokenizer:
             split_pattern: Its split pattern.
             specials: Its special tokens.
             nfc: Whether it normalizes text to NFC before encoding.
+            ignore_merges: See `Tokenizer`; None for that of this tokenizer.
 
         Raises:
             SpecialTokenError: If a special token has the id of another token.
         """
+        ignore_merges = self.ignore_merges if ignore_merges is None else ignore_merges
         made = Tokenizer.of(
             self.tables, specials, split_pattern=split_pattern,
-            ignore_merges=self.ignore_merges, nfc=nfc, name=self.name,
+            ignore_merges=ignore_merges, nfc=nfc, name=self.name,
         )  # fmt: skip
-        made._encoder = self._encoder
+        if ignore_merges == self.ignore_merges:
+            made._encoder = self._encoder
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
