@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
-from tokviz.explain.library_cuts import LibraryCuts, explanation_of, library_cuts
+from tokviz.explain.library_cuts import explanation_of, library_cuts
 from tokviz.explain.places import ELSEWHERE, MOST_BYTES, Place
 from tokviz.explain.pre_token_cuts import PreTokenCut, explain_cut, pre_tokens_of
 from tokviz.explain.stability import sentences_of, unstable_end
@@ -112,33 +112,31 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         (tok.token_bytes(tokenization.ids[n]), tokenization.ids[n]) for n in touched[:MOST_TOKENS]
     )
     spans = tokenization.byte_spans.tolist()
-    library = LibraryCuts()
     if tok.remote:
-        library = library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
-    cuts, n_pre_tokens = library.cuts, library.n_pre_tokens
-    if not cuts:
+        cuts, n_pre_tokens = library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
+    else:
         near = [
-            pre_token
-            for pre_token in pre_tokens_of(tok, place)
-            if pre_token.start < place.end and pre_token.end > place.start
+            one
+            for one in pre_tokens_of(tok, place)
+            if one.start < place.end and one.end > place.start
         ]
         cuts = tuple(explain_cut(tok, pre_token, place) for pre_token in near[:MOST_PRE_TOKENS])
         n_pre_tokens = len(near)
     # Explain a token together with its pre-token, because merges are applied to pre-tokens.
-    explained = place.data
-    if n_pre_tokens == 1 and place.id is not None:
-        explained = cuts[0].pre_token
-    story = cuts[0].story if n_pre_tokens == 1 and cuts[0].pre_token == explained else None
+    is_whole = n_pre_tokens == 1 and (place.id is not None or cuts[0].pre_token == place.data)
+    explained = cuts[0].pre_token if is_whole else place.data
+    if is_whole and cuts[0].story is not None:
+        single_token = explanation_of(cuts[0].story)
+    else:
+        single_token = why_not_one_token(tok, explained, place.parse_specials)
     why = replace(
         empty,
         tokens=tokens,
         n_tokens=len(touched),
         cuts=cuts,
         n_pre_tokens=n_pre_tokens,
-        single_token=why_not_one_token(tok, explained, place.parse_specials)
-        if story is None
-        else explanation_of(story),
-        notes=(*_notes(tok, place, [token_id for _, token_id in tokens]), *library.notes),
+        single_token=single_token,
+        notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
     if end and place.is_end and len(tokenization.ids) - touched[-1] <= _NEAR_END and not tok.remote:
         unstable = unstable_end(tok, place.text, place.parse_specials)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
 from tokviz.explain.algorithms.story import Story
 from tokviz.explain.places import Place
 from tokviz.explain.pre_token_cuts import PreTokenCut, special_cut
 from tokviz.explain.trace import Explanation
+from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message
 
@@ -17,25 +18,9 @@ if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 
-@runtime_checkable
-class Storyteller(Protocol):
-    """A tokenizer that explains its encodings; see `HuggingFaceTokenizer.stories`."""
-
-    def stories(self, text: str, parse_specials: bool, tokens: range) -> Mapping[str, Any]:
-        """Explain the encoding of the pre-tokens of some tokens."""
-
-
-class LibraryCuts(NamedTuple):
-    """The explained pre-tokens of a place, their number, and notes."""
-
-    cuts: tuple[PreTokenCut, ...] = ()
-    n_pre_tokens: int = 0
-    notes: tuple[Sentence, ...] = ()
-
-
 def library_cuts(
     tok: Tokenizer, place: Place, spans: Sequence[tuple[int, int]], tokens: range
-) -> LibraryCuts:
+) -> tuple[tuple[PreTokenCut, ...], int]:
     """Explain the pre-tokens of some tokens, as far as tokviz finds the library's ids itself.
 
     Args:
@@ -43,43 +28,39 @@ def library_cuts(
         place: The place.
         spans: The byte spans of all tokens of the place's text.
         tokens: The numbers of the tokens.
+
+    Returns:
+        The first pre-tokens, and their number.
     """
-    if not isinstance(tok, Storyteller):
-        return LibraryCuts()
+    data = bytetext.to_bytes(place.text)
     try:
+        assert isinstance(tok, HuggingFaceTokenizer)
         answer = tok.stories(place.text, place.parse_specials, tokens)
     except TokvizError as error:
-        return LibraryCuts(notes=((failure_message("The steps are unknown", error),),))
-    data = bytetext.to_bytes(place.text)
-    cuts, notes = [], []
+        unknown = failure_message("The steps are unknown", error)
+        return (PreTokenCut(place.data, None, ((unknown,),), None),), 1
+    cuts = []
     for body in answer["stories"]:
         pre_token = data[spans[body["first"]][0] : spans[body["stop"] - 1][1]]
         if "problem" in body:
-            notes.append(("The steps of ", pre_token, _OTHER_IDS))
-            cuts.append(PreTokenCut(pre_token, None, (), None))
+            cuts.append(PreTokenCut(pre_token, None, (_OTHER_IDS,), None))
         elif "story" in body:
             story = Story.unpacked(body["story"])
-            read = _read(story, body["changes"])
-            cuts.append(PreTokenCut(pre_token, None, (read,) if read else (), None, story))
+            cuts.append(PreTokenCut(pre_token, None, _read(story, body["changes"]), None, story))
         else:
             cuts.append(special_cut(pre_token))
-    return LibraryCuts(tuple(cuts), answer["n_words"], tuple(notes))
+    return tuple(cuts), answer["n_words"]
 
 
-_OTHER_IDS = " are not shown, because tokviz finds other ids than the library."
+_OTHER_IDS = ("The steps are not shown, because they lead to other ids than the library's.",)
 
 
-def _read(story: Story, changes: Sequence[tuple[str, str]]) -> Sentence:
+def _read(story: Story, changes: Sequence[tuple[str, str]]) -> tuple[Sentence, ...]:
     """Describe what normalization and the pre-tokenizer made of the text."""
-    parts: list[str | bytes] = []
-    for before, after in changes:
-        parts += [
-            ", " if parts else ": ",
-            bytetext.to_bytes(before),
-            " → ",
-            bytetext.to_bytes(after),
-        ]
-    return ("The model reads ", story.text, *parts, ".") if parts else ()
+    parts: list[str | bytes] = [story.text]
+    for before, after in map(lambda change: map(bytetext.to_bytes, change), changes):
+        parts += [": " if len(parts) == 1 else ", ", before, " → ", after]
+    return ((*parts, "."),) if changes else ()
 
 
 def explanation_of(story: Story) -> Explanation:
@@ -88,8 +69,7 @@ def explanation_of(story: Story) -> Explanation:
         token, token_id = story.tokens[0]
         return Explanation("one token", (("Here it is the token ", token, f", id {token_id}."),))
     if story.whole is None:
-        return Explanation(
-            "not in the vocabulary", (("The vocabulary has no token ", story.text, "."),)
-        )
-    held = f"The vocabulary contains it (id {story.whole}), but the steps above end elsewhere."
+        lacking: Sentence = ("The vocabulary has no token ", story.text, ".")
+        return Explanation("not in the vocabulary", (lacking,))
+    held = f"The vocabulary contains it (id {story.whole}), but the steps lead to other tokens."
     return Explanation("unreachable", ((held,),))

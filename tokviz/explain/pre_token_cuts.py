@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
@@ -61,14 +61,12 @@ class PreToken:
 
 
 def pre_tokens_of(tok: Tokenizer, place: Place) -> Iterator[PreToken]:
-    """Yield the pre-tokens of a text, each with the text that the pattern was applied to."""
-    if tok.remote:
-        ends = [0, *(end for _, end in tok.split_byte_text(place.text, place.parse_specials))]
-        offsets = list(accumulate(map(bytetext.n_bytes, place.text), initial=0))
-        for first, last in pairwise(ends):
-            data = bytetext.to_bytes(place.text[first:last])
-            yield PreToken(data, offsets[first], offsets[last], special=_is_special(tok, data))
-        return
+    """Yield the pre-tokens of a text, each with the text that the pattern was applied to.
+
+    Args:
+        tok: A tokenizer that is not `remote`.
+        place: The place of the text.
+    """
     parts = list(segments(place.text, tok.specials.search(place.parse_specials)))
     at = 0
     for number, (part, special) in enumerate(parts):
@@ -93,20 +91,11 @@ def pre_tokens_of(tok: Tokenizer, place: Place) -> Iterator[PreToken]:
         at += len(bytetext.to_bytes(part))
 
 
-def _is_special(tok: Tokenizer, data: bytes) -> bool:
-    try:
-        return data.decode() in tok.special_tokens
-    except UnicodeDecodeError:
-        return False
-
-
 def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCut:
     """Explain what matched a pre-token and why it ends where it does."""
     sentence: Sentence
     if pre_token.special:
         return special_cut(pre_token.data)
-    if tok.remote:
-        return PreTokenCut(pre_token.data, None, (), None)
     pattern = tok.split_pattern
     trace = encode_trace(tok, pre_token.data)
     if pre_token.gap:

@@ -44,14 +44,15 @@ class BpeModel:
         data, whole = text.encode(), self.token_id(text)
         if self.ignore_merges and whole is not None and not is_part:
             return Story(data, ((data, whole),), (), (_UNMERGED,), whole)
-        symbols = list(self._symbols(text))
+        pairs = list(self._symbols(text))
+        symbols = tuple(symbol for symbol, _ in pairs)
         borders = list(range(len(symbols) + 1))
-        shown = [symbol.encode() for symbol, _ in symbols]
+        shown = [symbol.encode() for symbol in symbols]
         rows = [StoryRow("", tuple(shown))]
 
         def note_merge(middle: int, rank: int) -> None:
             at = bisect_left(borders, middle)
-            merged = tuple(symbol for symbol, _ in symbols[borders[at - 1] : borders[at + 1]])
+            merged = symbols[borders[at - 1] : borders[at + 1]]
             del borders[at]
             shown[at - 1 : at + 1] = [self._spelling(merged).encode()]
             rows.append(StoryRow(f"{rank + 1:,}", tuple(shown), at - 1))
@@ -59,19 +60,12 @@ class BpeModel:
         def rank(left: tuple[str, ...], right: tuple[str, ...]) -> int | None:
             return self.rank(self._spelling(left), self._spelling(right))
 
-        merged = merge_pre_token(tuple(symbol for symbol, _ in symbols), rank, on_merge=note_merge)
-        found = [(token, self.token_id(self._spelling(token))) for token in merged]
-        tokens = tuple(
-            (self._spelling(token).encode(), id) for token, id in found if id is not None
-        )
-        lacking = {char: symbol for symbol, char in symbols if char}
+        merged = map(self._spelling, merge_pre_token(symbols, rank, on_merge=note_merge))
+        found = [(token.encode(), self.token_id(token)) for token in merged]
+        tokens = tuple((token, token_id) for token, token_id in found if token_id is not None)
+        lacking = {char: symbol for symbol, char in pairs if char}
         sentences = [self._fallback(char, symbol) for char, symbol in lacking.items()]
-        if len(rows) == 1:
-            sentences.append(("No merge applies.",))
-        if self.suffix:
-            sentences.append(
-                ("The last character of a pre-token ends in ", *joined([self.suffix]), ".")
-            )
+        sentences += [("No merge applies.",)] * (len(rows) == 1)
         return Story(data, tokens, tuple(rows), tuple(sentences), whole)
 
     def _symbols(self, text: str) -> Iterator[tuple[str, str]]:
@@ -81,27 +75,28 @@ class BpeModel:
             spelling = self.prefix * (at > 0) + char + self.suffix * (at == len(text) - 1)
             fallback = byte_tokens(spelling) if self.byte_fallback else [""]
             if self.token_id(spelling) is not None:
-                if unknown:
-                    yield self.unk_token or "", unknown
+                yield from self._unknown(unknown)
                 unknown = ""
                 yield spelling, ""
             elif all(self.token_id(byte) is not None for byte in fallback):
                 yield from ((byte, char) for byte in fallback)
             elif self.unk_token is not None:
-                if unknown and not self.fuse_unk:
-                    yield self.unk_token, unknown
-                    unknown = ""
-                unknown += char
-        if unknown:
-            yield self.unk_token or "", unknown
+                if not self.fuse_unk:
+                    yield from self._unknown(unknown)
+                unknown = unknown * self.fuse_unk + char
+        yield from self._unknown(unknown)
+
+    def _unknown(self, chars: str) -> list[tuple[str, str]]:
+        return [(self.unk_token or "", chars)] if chars else []
 
     def _spelling(self, symbols: tuple[str, ...]) -> str:
         first, *others = symbols
         return first + "".join(symbol[len(self.prefix) :] for symbol in others)
 
     def _fallback(self, lacking: str, symbol: str) -> Sentence:
-        becomes = joined([symbol] if symbol == self.unk_token else byte_tokens(lacking), " ")
-        how = "" if symbol == self.unk_token else " (byte fallback)"
+        is_unknown = symbol == self.unk_token
+        becomes = joined([symbol] if is_unknown else byte_tokens(lacking), " ")
+        how = "" if is_unknown else " (byte fallback)"
         how = " (fuse_unk: adjacent unknown characters are one token)" if len(lacking) > 1 else how
         return ("The vocabulary lacks ", lacking.encode(), ", which becomes ", *becomes, f"{how}.")
 

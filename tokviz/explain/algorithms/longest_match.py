@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
 
 from tokviz.explain.algorithms.story import Story, StoryRow, TokenId
 from tokviz.text.sentences import Sentence
 
-Text = TypeVar("Text", str, bytes)
-
 _LONGEST: Sentence = (
     "At each place, the longest token of the vocabulary that the rest starts with is used.",
 )
-_WHOLE: Sentence = ("The model looks up the whole pre-token, without cutting it.",)
-
-
-class Match(NamedTuple):
-    """A token found at a place of a text."""
-
-    start: int
-    end: int
-    id: int
-
-
-def longest_matches(
-    text: Text, token_id: Callable[[Text, int], int | None], longest: int
-) -> Iterator[Match]:
-    """Cut a text into the longest tokens from left to right; stop where no token matches.
-
-    Args:
-        text: The text, or its bytes.
-        token_id: Returns the id of a part of the text that starts at an offset, None if the
-            vocabulary lacks it.
-        longest: The length of the longest token.
-
-    >>> ids = {b"a": 1, b"ab": 2, b"c": 3}
-    >>> list(longest_matches(b"abca", lambda part, start: ids.get(part), 2))
-    [Match(start=0, end=2, id=2), Match(start=2, end=3, id=3), Match(start=3, end=4, id=1)]
-    """
-    start = 0
-    while start < len(text):
-        for end in range(min(len(text), start + longest), start, -1):
-            found = token_id(text[start:end], start)
-            if found is not None:
-                yield Match(start, end, found)
-                start = end
-                break
-        else:
-            return
 
 
 def trie_story(data: bytes, token_id: Callable[[bytes], int | None], longest: int) -> Story:
@@ -59,73 +20,93 @@ def trie_story(data: bytes, token_id: Callable[[bytes], int | None], longest: in
         data: The bytes.
         token_id: Returns the id of a token, None if the vocabulary lacks it.
         longest: The number of bytes of the longest token.
+
+    >>> ids = {b"a": 1, b"ab": 2, b"c": 3}
+    >>> trie_story(b"abca", ids.get, 2).tokens
+    ((b'ab', 2), (b'c', 3), (b'a', 1))
     """
-    matches = list(longest_matches(data, lambda part, start: token_id(part), longest))
-    return _story(data, matches, lambda start, end: data[start:end], (_LONGEST,), token_id(data))
+
+    def token(start: int, end: int) -> tuple[bytes, int | None]:
+        return data[start:end], token_id(data[start:end])
+
+    return _longest_matches(len(data), longest, token)[0]
 
 
-def _story(
-    data: bytes,
-    matches: list[Match],
-    spelled: Callable[[int, int], bytes],
-    sentences: tuple[Sentence, ...],
-    whole: int | None,
-) -> Story:
-    """Create a story with a row per match: the tokens so far, and the rest of the text."""
-    tokens = tuple((spelled(match.start, match.end), match.id) for match in matches)
-    rows = [StoryRow("", (data,))]
-    for number, match in enumerate(matches, start=1):
-        shown = [token for token, _ in tokens[:number]]
-        shown += [spelled(match.end, len(data))] if spelled(match.end, len(data)) else []
-        rows.append(StoryRow(f"{number:,}", tuple(shown), number - 1))
-    return Story(data, tokens, tuple(rows), sentences, whole)
+def _longest_matches(
+    size: int, longest: int, token: Callable[[int, int], tuple[bytes, int | None]]
+) -> tuple[Story, int]:
+    """Cut a text into the longest tokens from left to right, until no token matches.
+
+    Args:
+        size: The length of the text.
+        longest: The length of the longest token.
+        token: Returns the spelling of a part of the text, and its id, None if it has none.
+
+    Returns:
+        The story, with a row per match, and where the last match ends.
+    """
+    whole, start = token(0, size), 0
+    tokens: list[tuple[bytes, int]] = []
+    rows = [StoryRow("", (whole[0],))]
+    while start < size:
+        for end in range(min(size, start + longest), start, -1):
+            spelling, token_id = token(start, end)
+            if token_id is not None:
+                break
+        else:
+            break
+        tokens.append((spelling, token_id))
+        shown = [spelling for spelling, _ in tokens] + [token(end, size)[0]] * (end < size)
+        rows.append(StoryRow(f"{len(tokens):,}", tuple(shown), len(tokens) - 1))
+        start = end
+    return Story(whole[0], tuple(tokens), tuple(rows), (_LONGEST,), whole[1]), start
 
 
 @dataclass(frozen=True, slots=True)
 class WordPieceModel:
-    """WordPiece, which follows `tokenizers`, file `models/wordpiece/mod.rs`; and WordLevel.
+    """WordPiece, which follows `tokenizers`, file `models/wordpiece/mod.rs`.
 
     Attributes:
         token_id: Returns the id of a token.
         unk_token: The token of a pre-token that cannot be cut into tokens.
-        prefix: The prefix of tokens that do not start a pre-token; None for WordLevel.
+        prefix: The prefix of tokens that do not start a pre-token.
         max_chars: Pre-tokens with more characters become the unknown token.
     """
 
     token_id: TokenId
     unk_token: str
-    prefix: str | None = "##"
+    prefix: str = "##"
     max_chars: int = 100
 
     def story(self, text: str, is_part: bool = False) -> Story:
         """Explain the matches in a pre-token."""
 
-        def spelled(start: int, end: int) -> str:
-            return (self.prefix or "") * (0 < start < end) + text[start:end]
+        def token(start: int, end: int) -> tuple[bytes, int | None]:
+            spelling = self.prefix * (start > 0) + text[start:end]
+            return spelling.encode(), self.token_id(spelling)
 
-        def look_up(part: str, start: int) -> int | None:
-            is_cut = len(part) < len(text)
-            if (self.prefix is None and is_cut) or len(text) > self.max_chars:
-                return None
-            return self.token_id(spelled(start, start + len(part)))
-
-        matches = list(longest_matches(text, look_up, len(text)))
-        end = matches[-1].end if matches else 0
-        unk, whole = self.unk_token.encode(), self.token_id(text)
-        inside = ("Inside a pre-token, tokens start with ", (self.prefix or "").encode(), ".")
-        sentences = (_WHOLE,) if self.prefix is None else (_LONGEST, inside)
-        story = _story(
-            text.encode(),
-            matches,
-            lambda start, end: spelled(start, end).encode(),
-            sentences,
-            whole,
-        )
+        is_long = len(text) > self.max_chars
+        story, end = _longest_matches(len(text), 0 if is_long else len(text), token)
         if end == len(text):
             return story
-        rest: Sentence = ("No token matches the start of ", spelled(end, len(text)).encode(), ", ")
-        if len(text) > self.max_chars:
-            rest = (f"It has more than {self.max_chars:,} characters (max_input_chars_per_word), ",)
-        lacking = (*rest, "so the whole pre-token becomes ", unk, ".")
-        tokens = ((unk, unk_id),) if (unk_id := self.token_id(self.unk_token)) is not None else ()
-        return replace(story, tokens=tokens, sentences=(*sentences, lacking))
+        because: Sentence = ("No token matches the start of ", token(end, len(text))[0])
+        if is_long:
+            because = (
+                f"It has more than {self.max_chars:,} characters (max_input_chars_per_word)",
+            )
+        unk, unk_id = self.unk_token.encode(), self.token_id(self.unk_token)
+        lacking: Sentence = (*because, ", so the whole pre-token becomes ", unk, ".")
+        tokens = () if unk_id is None else ((unk, unk_id),)
+        return replace(story, tokens=tokens, sentences=(_LONGEST, lacking))
+
+
+def word_level_story(text: str, token_id: TokenId, unk_token: str) -> Story:
+    """Explain the look-up of a whole pre-token in a vocabulary."""
+    whole = token_id(text)
+    token = unk_token if whole is None else text
+    found, data = token_id(token), text.encode()
+    sentence: Sentence = ("The model looks up the whole pre-token in its vocabulary.",)
+    if whole is None:
+        sentence = ("The vocabulary lacks ", data, ", so it becomes ", token.encode(), ".")
+    tokens = () if found is None else ((token.encode(), found),)
+    return Story(data, tokens, (), (sentence,), whole)

@@ -59,13 +59,14 @@ class UnigramModel:
     def story(self, text: str, is_part: bool = False) -> Story:
         """Explain the best paths of a pre-token, or of some of its tokens."""
         paths = self.n_best(text, N_BEST)
-        rows = tuple(
-            StoryRow(f"{path.score:.2f}", tuple(edge.text.encode() for edge in path.edges))
+        rows = [
+            StoryRow(f"{path.score:.2f}", tuple(e.text.encode() for e in path.edges))
             for path in paths
-        )
-        tokens = tuple((token.encode(), id) for token, id in self._ids(paths[0].edges))
+        ]
+        tokens = tuple(self._tokens_of(paths[0].edges))
         whole, _ = self._tokens.get(text, (None, 0.0))
-        return Story(text.encode(), tokens, rows, tuple(self._sentences(text, paths)), whole, 2)
+        sentences = tuple(self._sentences(text, paths))
+        return Story(text.encode(), tokens, tuple(rows), sentences, whole, n_rows=2)
 
     def edges_from(self, text: str, start: int) -> Iterator[Edge]:
         """Yield the lattice's edges that start at a character, the shortest first."""
@@ -98,16 +99,16 @@ class UnigramModel:
                 counts[edge.end] += counts[start]
         return counts[-1]
 
-    def _ids(self, edges: Sequence[Edge]) -> Iterator[tuple[str, int]]:
+    def _tokens_of(self, edges: Sequence[Edge]) -> Iterator[tuple[bytes, int]]:
         """Yield the tokens of a path: adjacent unknown characters are one token, or their bytes."""
-        for _, group in groupby(edges, lambda edge: edge.start if edge.id != self._unk_id else -1):
+        for _, group in groupby(edges, lambda edge: -1 if edge.id == self._unk_id else edge.start):
             text = "".join(edge.text for edge in group)
-            found = self._tokens.get(text)
-            bytes_ = [(byte, self._tokens.get(byte)) for byte in byte_tokens(text)]
-            if found is None and self._byte_fallback and all(id for _, id in bytes_):
-                yield from ((byte, id[0]) for byte, id in bytes_ if id is not None)
-            else:
-                yield text, self._unk_id if found is None else found[0]
+            spellings = [text]
+            if text not in self._tokens and self._byte_fallback:
+                spellings = [byte for byte in byte_tokens(text) if byte in self._tokens]
+                spellings = spellings if len(spellings) == len(text.encode()) else [text]
+            for spelling in spellings:
+                yield spelling.encode(), self._tokens.get(spelling, (self._unk_id,))[0]
 
     def _sentences(self, text: str, paths: list[Path]) -> Iterator[Sentence]:
         best = paths[0].edges
@@ -127,8 +128,7 @@ class UnigramModel:
             )  # fmt: skip
         for lacking in dict.fromkeys(edge.text for edge in best if edge.text not in self._tokens):
             becomes = "its bytes" if self._byte_fallback else "the unknown token"
-            score = f"{becomes}, with log-probability {self._unk_score:.2f}."
-            yield ("The vocabulary lacks ", lacking.encode(), f", which becomes {score}")
+            yield ("The vocabulary lacks ", lacking.encode(), f", which becomes {becomes}.")
 
 
 def _summed(edges: Sequence[Edge]) -> Sentence:

@@ -9,32 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, groupby, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import tokenizers
 
 from tokviz.errors import JobError
 from tokviz.explain.algorithms.bpe import BpeModel
-from tokviz.explain.algorithms.longest_match import WordPieceModel
+from tokviz.explain.algorithms.longest_match import WordPieceModel, word_level_story
 from tokviz.explain.algorithms.story import MAX_STORY_BYTES, MOST_STORIES, Story
 from tokviz.explain.algorithms.unigram import UnigramModel
 from tokviz.process.protocol import Body
 from tokviz.text import bytetext
 
 _WORD_START = "▁"
-
-
-class _Part(NamedTuple):
-    """A story about the tokens `first` to `stop` of a pre-token, and the characters they cover."""
-
-    story: Story
-    place: int
-    first: int
-    stop: int
-    characters: range
 
 
 class LibraryStories:
@@ -67,31 +56,36 @@ class LibraryStories:
         pre_tokens = self._pre_tokens(text, found, added)
         splits = pre_tokens.get_splits("original", "char")
         bodies: list[dict[str, Any]] = []
-        parts: list[tuple[_Part, dict[str, Any]]] = []
+        wanted: dict[int, range] = {}
         for group in touched[:MOST_STORIES]:
             bodies.append({"first": group[0], "stop": group[-1] + 1})
             if group[0] in added:
                 continue
             place = found.word_ids[group[0]] - sum(number < group[0] for number in added)
             word = splits[place][0] if place < len(splits) else ""
-            ids = [found.ids[number] for number in group]
-            part = self._part(word, ids, place, first - group[0], stop - group[0])
-            if part is None:
+            tokens = self._tokenizer.model.tokenize(word)
+            chosen = _around(word, tokens, first - group[0], stop - group[0])
+            part, characters = _part(word, tokens, chosen)
+            story = self._told(part, tokens[chosen.start : chosen.stop], len(tokens))
+            ids = [token_id for _, token_id in story.tokens]
+            here = range(group[0] + chosen.start, group[0] + chosen.stop)
+            if len(tokens) == len(group) and ids == [found.ids[number] for number in here]:
+                wanted[place] = characters
+                story = story.packed(self._show)
+                bodies[-1] = {
+                    "first": here.start,
+                    "stop": here.stop,
+                    "story": story,
+                    "place": place,
+                }
+            else:
                 bodies[-1]["problem"] = True
-                continue
-            bodies[-1] = {"first": group[0] + part.first, "stop": group[0] + part.stop}
-            bodies[-1]["story"] = part.story.packed(self._show)
-            parts.append((part, bodies[-1]))
-        wanted = {part.place: part.characters for part, _ in parts}
-
-        def characters(number: int, piece: Any) -> list[Any]:
-            return [piece[at : at + 1] for at in wanted.get(number, ())]
-
-        pre_tokens.split(characters)
+        pre_tokens.split(lambda number, piece: [piece[n : n + 1] for n in wanted.get(number, ())])
         aligned = iter(pre_tokens.get_splits("original", "char"))
-        for part, body in parts:
-            changes = self._changes(text, list(islice(aligned, len(part.characters))))
-            body["changes"] = list(dict.fromkeys(changes))
+        for body in bodies:
+            if "story" in body:
+                characters = list(islice(aligned, len(wanted[body.pop("place")])))
+                body["changes"] = list(dict.fromkeys(self._changes(text, characters)))
         return {"stories": bodies, "n_words": len(touched)}
 
     def _is_added(self, text: str, found: Any, group: Sequence[int]) -> bool:
@@ -135,37 +129,12 @@ class LibraryStories:
             pre_tokenizer.pre_tokenize(result)
         return result
 
-    def _part(
-        self, word: str, ids: list[int], place: int, wanted: int, wanted_stop: int
-    ) -> _Part | None:
-        """Explain a pre-token, or the words around some tokens if it contains several.
-
-        Words start with `▁`, because models without a pre-tokenizer encode whole texts.
-
-        Returns:
-            The story; None if its ids are not those of the library.
-        """
-        tokens = self._tokenizer.model.tokenize(word)
-        if [token.id for token in tokens] != ids:
-            return None
-        first, stop = 0, len(tokens)
-        if _WORD_START in word[1:]:
-            starts = [n for n, token in enumerate(tokens) if token.value.startswith(_WORD_START)]
-            first = max((start for start in starts if start <= max(0, wanted)), default=0)
-            stop = min((start for start in starts if start >= wanted_stop), default=stop)
-        before, part = "", word
-        if stop - first < len(tokens):
-            start, end = tokens[first].offsets[0], tokens[stop - 1].offsets[1]
-            before = word.encode()[:start].decode(errors="ignore")
-            part = word.encode()[start:end].decode(errors="ignore")
-        if len(part.encode()) > MAX_STORY_BYTES:
-            shown = tuple((token.value.encode(), token.id) for token in tokens[first:stop])
-            told = Story(part.encode(), shown, sentences=(_TOO_LONG,))
-        else:
-            told = self._story(part, stop - first < len(tokens))
-        if [token_id for _, token_id in told.tokens] != ids[first:stop]:
-            return None
-        return _Part(told, place, first, stop, range(len(before), len(before) + len(part)))
+    def _told(self, part: str, tokens: Sequence[Any], n_tokens: int) -> Story:
+        """Explain a part of a pre-token that has `n_tokens` tokens."""
+        if len(part.encode()) <= MAX_STORY_BYTES:
+            return self._story(part, len(tokens) < n_tokens)
+        shown = tuple((token.value.encode(), token.id) for token in tokens)
+        return Story(part.encode(), shown, sentences=(_TOO_LONG,))
 
     def _changes(
         self, text: str, aligned: list[tuple[str, tuple[int, int], Any]]
@@ -187,6 +156,33 @@ class LibraryStories:
 _TOO_LONG = (f"More than {MAX_STORY_BYTES} bytes are too long to show step by step.",)
 
 
+def _around(word: str, tokens: Sequence[Any], first: int, stop: int) -> range:
+    """Return the tokens of a pre-token, or of the words around some of them if it has several.
+
+    Words start with `▁`, because models without a pre-tokenizer encode whole texts.
+    """
+    if _WORD_START not in word[1:]:
+        return range(len(tokens))
+    starts = [n for n, token in enumerate(tokens) if token.value.startswith(_WORD_START)]
+    return range(
+        max((start for start in starts if start <= max(0, first)), default=0),
+        min((start for start in starts if start >= stop), default=len(tokens)),
+    )
+
+
+def _part(word: str, tokens: Sequence[Any], chosen: range) -> tuple[str, range]:
+    """Return the part of a pre-token that some of its tokens cover, and its characters."""
+    if len(chosen) == len(tokens):
+        return word, range(len(word))
+    data, start, end = (
+        word.encode(),
+        tokens[chosen.start].offsets[0],
+        tokens[chosen.stop - 1].offsets[1],
+    )
+    before, part = data[:start].decode(errors="ignore"), data[start:end].decode(errors="ignore")
+    return part, range(len(before), len(before) + len(part))
+
+
 def _story_function(model: Any) -> Callable[[str, bool], Story]:
     """Return the function that explains a model's encoding of a text.
 
@@ -197,31 +193,28 @@ def _story_function(model: Any) -> Callable[[str, bool], Story]:
         JobError: If its algorithm is unknown.
     """
     content = json.loads(model.__getstate__())
-    unk = content.get("unk_token") or ""
-    fallback = bool(content.get("byte_fallback"))
+    token_id, unk = model.token_to_id, content.get("unk_token")
+    prefix = content.get("continuing_subword_prefix") or ""
     match type(model).__name__:
         case "Unigram":
+            fallback = bool(content.get("byte_fallback"))
             return UnigramModel(content["vocab"], content["unk_id"], fallback).story
         case "WordLevel":
-            return WordPieceModel(model.token_to_id, unk, None, sys.maxsize).story
+            return lambda text, is_part: word_level_story(text, token_id, unk)
         case "WordPiece":
-            prefix, longest = (
-                content[key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")
-            )
-            return WordPieceModel(model.token_to_id, unk, prefix, longest).story
+            return WordPieceModel(token_id, unk, prefix, content["max_input_chars_per_word"]).story
         case "BPE":
             # A text takes less memory than a pair.
             keys = (f"{len(left)} {left}{right}" for left, right in content["merges"])
             ranks = dict(zip(keys, count()))
-            return BpeModel(
-                model.token_to_id,
-                lambda left, right: ranks.get(f"{len(left)} {left}{right}"),
-                content.get("unk_token"),
-                bool(content.get("fuse_unk")),
-                fallback,
-                bool(content.get("ignore_merges")),
-                content.get("continuing_subword_prefix") or "",
-                content.get("end_of_word_suffix") or "",
-            ).story
+            flags = (
+                bool(content.get(key)) for key in ("fuse_unk", "byte_fallback", "ignore_merges")
+            )
+            suffix = content.get("end_of_word_suffix") or ""
+
+            def rank(left: str, right: str) -> int | None:
+                return ranks.get(f"{len(left)} {left}{right}")
+
+            return BpeModel(token_id, rank, unk, *flags, prefix, suffix).story
         case kind:
             raise JobError(f"the algorithm {kind} is not explained")
