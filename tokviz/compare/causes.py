@@ -1,8 +1,8 @@
 """Causes of differences between two tokenizers, found by experiment.
 
-A tokenizer has five parts: normalization, special tokens, split pattern, `ignore_merges`, and merges
-(with the vocabulary). Hybrids of two tokenizers show which parts are the cause: those that one tokenizer must
-take from the other to produce the same tokens.
+A tokenizer has five parts: normalization, special tokens, split pattern, `ignore_merges`, and
+merges (with the vocabulary). Hybrids of two tokenizers show which parts are the cause: those that
+one tokenizer must take from the other to produce the same tokens.
 """
 
 from __future__ import annotations

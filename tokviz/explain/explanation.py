@@ -64,6 +64,10 @@ class Why:
     notes: tuple[Sentence, ...] = ()
     at_end: tuple[Sentence, ...] = ()
 
+    def brief(self) -> Why:
+        """Return the explanation with only the best paths through a Unigram model's lattice."""
+        return replace(self, cuts=tuple(cut.brief() for cut in self.cuts))
+
 
 def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
     """Explain a tokenizer's encoding of a stretch of a text.

@@ -43,16 +43,13 @@ def library_cuts(
     for body in answer["stories"]:
         pre_token = data[spans[body["first"]][0] : spans[body["stop"] - 1][1]]
         if "problem" in body:
-            cuts.append(PreTokenCut(pre_token, None, (_OTHER_IDS,), None))
+            cuts.append(PreTokenCut(pre_token, None, ((body["problem"],),), None))
         elif "story" in body:
             story = Story.unpacked(body["story"])
             cuts.append(PreTokenCut(pre_token, None, _read(story, body["changes"]), None, story))
         else:
             cuts.append(special_cut(pre_token))
     return tuple(cuts), answer["n_words"]
-
-
-_OTHER_IDS = ("The steps are not shown, because they lead to other ids than the library's.",)
 
 
 def _read(story: Story, changes: Sequence[tuple[str, str]]) -> tuple[Sentence, ...]:

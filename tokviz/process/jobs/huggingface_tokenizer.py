@@ -11,9 +11,9 @@ The child reads the file itself, so that a hostile one costs the child's memory 
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 - `{"do": "stories", "text": text, "specials": …, "first": number, "stop": number}`: answers
   `{"stories": [{"first": number, "stop": number, "story": …, "changes": [[text, text]…],
-  "problem": true}…], "n_words": number}` about the pre-tokens of some tokens: for each its tokens
-  and, unless it is an added token, its `Story` with what normalization changed, or that there is
-  none because its ids are not those of the library.
+  "problem": text}…], "n_words": number}` about the pre-tokens of some tokens: for each its tokens
+  and, unless it is an added token, its `Story` with what normalization changed, or a sentence why
+  there is none.
 
 The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
 text. So all added tokens are marked as special here, except white space. For the library's own

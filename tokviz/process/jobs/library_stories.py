@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count, groupby, islice
+from itertools import chain, count, groupby, islice
 from typing import Any
 
 import tokenizers
@@ -22,8 +22,6 @@ from tokviz.explain.algorithms.story import MAX_STORY_BYTES, MOST_STORIES, Story
 from tokviz.explain.algorithms.unigram import UnigramModel
 from tokviz.process.protocol import Body
 from tokviz.text import bytetext
-
-_WORD_START = "▁"
 
 
 class LibraryStories:
@@ -49,96 +47,80 @@ class LibraryStories:
             first: The first token to explain.
             stop: One past the last token.
         """
-        numbers = range(len(found.ids))
-        words = [list(group) for _, group in groupby(numbers, found.word_ids.__getitem__)]
-        added = [group[0] for group in words if self._is_added(text, found, group)]
-        touched = [group for group in words if group[0] < stop and group[-1] >= first]
+        groups = groupby(range(len(found.ids)), found.word_ids.__getitem__)
+        words = [range((tokens := list(group))[0], tokens[-1] + 1) for _, group in groups]
+        added = [word.start for word in words if self._is_added(text, found, word)]
+        touched = [word for word in words if word.start < stop and word.stop > first]
         pre_tokens = self._pre_tokens(text, found, added)
         splits = pre_tokens.get_splits("original", "char")
         bodies: list[dict[str, Any]] = []
         wanted: dict[int, range] = {}
-        for group in touched[:MOST_STORIES]:
-            bodies.append({"first": group[0], "stop": group[-1] + 1})
-            if group[0] in added:
+        for word in touched[:MOST_STORIES]:
+            bodies.append({"first": word.start, "stop": word.stop})
+            if word.start in added:
                 continue
-            place = found.word_ids[group[0]] - sum(number < group[0] for number in added)
-            word = splits[place][0] if place < len(splits) else ""
-            tokens = self._tokenizer.model.tokenize(word)
-            chosen = _around(word, tokens, first - group[0], stop - group[0])
-            part, characters = _part(word, tokens, chosen)
-            story = self._told(part, tokens[chosen.start : chosen.stop], len(tokens))
+            place = found.word_ids[word.start] - sum(number < word.start for number in added)
+            pre_token = splits[place][0] if place < len(splits) else ""
+            tokens = self._tokenizer.model.tokenize(pre_token)
+            chosen = _around(pre_token, tokens, first - word.start, stop - word.start)
+            characters = _characters(pre_token, tokens, chosen)
+            part = pre_token[characters.start : characters.stop]
+            if len(part.encode()) > MAX_STORY_BYTES:
+                bodies[-1]["problem"] = f"It is too long to show its {len(chosen):,} tokens."
+                continue
+            story = self._story(part, len(chosen) < len(tokens))
+            here = range(word.start + chosen.start, word.start + chosen.stop)
             ids = [token_id for _, token_id in story.tokens]
-            here = range(group[0] + chosen.start, group[0] + chosen.stop)
-            if len(tokens) == len(group) and ids == [found.ids[number] for number in here]:
-                wanted[place] = characters
-                story = story.packed(self._show)
-                bodies[-1] = {
-                    "first": here.start,
-                    "stop": here.stop,
-                    "story": story,
-                    "place": place,
-                }
-            else:
-                bodies[-1]["problem"] = True
+            if len(tokens) != len(word) or ids != [found.ids[number] for number in here]:
+                bodies[-1]["problem"] = _OTHER_IDS
+                continue
+            wanted[place] = characters
+            bodies[-1] = {"first": here.start, "stop": here.stop, "place": place}
+            bodies[-1]["story"] = story.packed(self._show)
         pre_tokens.split(lambda number, piece: [piece[n : n + 1] for n in wanted.get(number, ())])
         aligned = iter(pre_tokens.get_splits("original", "char"))
         for body in bodies:
-            if "story" in body:
-                characters = list(islice(aligned, len(wanted[body.pop("place")])))
-                body["changes"] = list(dict.fromkeys(self._changes(text, characters)))
+            if "place" in body:
+                part = list(islice(aligned, len(wanted[body.pop("place")])))
+                body["changes"] = list(dict.fromkeys(self._changes(text, part)))
         return {"stories": bodies, "n_words": len(touched)}
 
-    def _is_added(self, text: str, found: Any, group: Sequence[int]) -> bool:
+    def _is_added(self, text: str, found: Any, word: range) -> bool:
         """Return whether a pre-token is an added token, which the model does not encode."""
-        token = self._added.get(found.ids[group[0]])
-        if token is None or len(group) > 1:
-            return False
-        start, end = found.offsets[group[0]]
-        return bool(token.normalized) or text[start:end].strip() == token.content.strip()
+        token = self._added.get(found.ids[word.start])
+        start, end = found.offsets[word.start]
+        return bool(token) and len(word) == 1 and (
+            token.normalized or text[start:end].strip() == token.content.strip()
+        )  # fmt: skip
 
     def _pre_tokens(self, text: str, found: Any, added: list[int]) -> Any:
         """Normalize and pre-tokenize a text, as the library does, without its added tokens."""
         normalizer, pre_tokenizer = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
         tokens = [(found.offsets[number], self._added[found.ids[number]]) for number in added]
-        of_text = [offsets for offsets, token in tokens if not token.normalized]
-        starts = [0, *(end for _, end in of_text)]
-        ends = [*(start for start, _ in of_text), len(text)]
-        kept = [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+        exact = [offsets for offsets, token in tokens if not token.normalized]
+        borders = [0, *chain.from_iterable(exact), len(text)]
 
-        def normalized(number: int, part: Any) -> list[Any]:
-            if normalizer is not None:
-                normalizer.normalize(part)
-            pieces, at = [], 0
-            start, stop = kept[number]
-            for (place, _), token in tokens:
-                if not token.normalized or not start <= place < stop:
-                    continue
-                content = normalizer.normalize_str(token.content) if normalizer else token.content
-                spaces = [r"\s*" * strips for strips in (token.lstrip, token.rstrip)]
-                match = re.compile(re.escape(content).join(spaces)).search(part.normalized, at)
-                if match is not None:
-                    pieces.append(part[at : match.start()])
-                    at = match.end()
-            pieces.append(part[at:])
-            return [piece for piece in pieces if piece is not None]  # an empty slice is None
+        def normalized(_: int, whole: Any) -> Iterator[Any]:
+            for start, end in zip(borders[::2], borders[1::2], strict=True):
+                part = whole[start:end]
+                if normalizer is not None and part is not None:
+                    normalizer.normalize(part)
+                for (place, _), token in tokens:
+                    if token.normalized and start <= place < end and part is not None:
+                        match = _pattern(token, normalizer).search(part.normalized)
+                        if match is not None:
+                            yield part[: match.start()]
+                            part = part[match.end() :]
+                yield part
 
         result = tokenizers.PreTokenizedString(text)
-        result.split(lambda _, whole: [whole[start:end] for start, end in kept])
-        result.split(normalized)
+        # An empty slice is None.
+        result.split(lambda *whole: [part for part in normalized(*whole) if part is not None])
         if pre_tokenizer is not None:
             pre_tokenizer.pre_tokenize(result)
         return result
 
-    def _told(self, part: str, tokens: Sequence[Any], n_tokens: int) -> Story:
-        """Explain a part of a pre-token that has `n_tokens` tokens."""
-        if len(part.encode()) <= MAX_STORY_BYTES:
-            return self._story(part, len(tokens) < n_tokens)
-        shown = tuple((token.value.encode(), token.id) for token in tokens)
-        return Story(part.encode(), shown, sentences=(_TOO_LONG,))
-
-    def _changes(
-        self, text: str, aligned: list[tuple[str, tuple[int, int], Any]]
-    ) -> Iterator[tuple[str, str]]:
+    def _changes(self, text: str, aligned: list[Any]) -> Iterator[tuple[str, str]]:
         """Yield the parts of a pre-token that normalization changed: before and after.
 
         Args:
@@ -153,34 +135,35 @@ class LibraryStories:
             last = max(last, end)
 
 
-_TOO_LONG = (f"More than {MAX_STORY_BYTES} bytes are too long to show step by step.",)
+_OTHER_IDS = "The steps are not shown, because they lead to other ids than the library's."
 
 
-def _around(word: str, tokens: Sequence[Any], first: int, stop: int) -> range:
+def _pattern(token: Any, normalizer: Any) -> re.Pattern[str]:
+    """Return a regex that finds an added token in normalized text, with the spaces it strips."""
+    content = token.content if normalizer is None else normalizer.normalize_str(token.content)
+    return re.compile(r"\s*" * token.lstrip + re.escape(content) + r"\s*" * token.rstrip)
+
+
+def _around(pre_token: str, tokens: Sequence[Any], first: int, stop: int) -> range:
     """Return the tokens of a pre-token, or of the words around some of them if it has several.
 
     Words start with `▁`, because models without a pre-tokenizer encode whole texts.
     """
-    if _WORD_START not in word[1:]:
-        return range(len(tokens))
-    starts = [n for n, token in enumerate(tokens) if token.value.startswith(_WORD_START)]
+    starts = [n for n, token in enumerate(tokens) if token.value.startswith("▁")]
+    if "▁" not in pre_token[1:]:
+        starts = []
     return range(
         max((start for start in starts if start <= max(0, first)), default=0),
         min((start for start in starts if start >= stop), default=len(tokens)),
     )
 
 
-def _part(word: str, tokens: Sequence[Any], chosen: range) -> tuple[str, range]:
-    """Return the part of a pre-token that some of its tokens cover, and its characters."""
+def _characters(pre_token: str, tokens: Sequence[Any], chosen: range) -> range:
+    """Return the characters of a pre-token that some of its tokens cover."""
     if len(chosen) == len(tokens):
-        return word, range(len(word))
-    data, start, end = (
-        word.encode(),
-        tokens[chosen.start].offsets[0],
-        tokens[chosen.stop - 1].offsets[1],
-    )
-    before, part = data[:start].decode(errors="ignore"), data[start:end].decode(errors="ignore")
-    return part, range(len(before), len(before) + len(part))
+        return range(len(pre_token))
+    ends = tokens[chosen.start].offsets[0], tokens[chosen.stop - 1].offsets[1]
+    return range(*(len(pre_token.encode()[:end].decode(errors="ignore")) for end in ends))
 
 
 def _story_function(model: Any) -> Callable[[str, bool], Story]:
@@ -207,14 +190,13 @@ def _story_function(model: Any) -> Callable[[str, bool], Story]:
             # A text takes less memory than a pair.
             keys = (f"{len(left)} {left}{right}" for left, right in content["merges"])
             ranks = dict(zip(keys, count()))
-            flags = (
-                bool(content.get(key)) for key in ("fuse_unk", "byte_fallback", "ignore_merges")
-            )
+            names = ("fuse_unk", "byte_fallback", "ignore_merges")
+            flags = {name: bool(content[name]) for name in names}
             suffix = content.get("end_of_word_suffix") or ""
 
             def rank(left: str, right: str) -> int | None:
                 return ranks.get(f"{len(left)} {left}{right}")
 
-            return BpeModel(token_id, rank, unk, *flags, prefix, suffix).story
+            return BpeModel(token_id, rank, unk, prefix=prefix, suffix=suffix, **flags).story
         case kind:
             raise JobError(f"the algorithm {kind} is not explained")

@@ -13,7 +13,6 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
-from tokviz.explain.algorithms.story import Story
 from tokviz.explain.explanation import Why, as_text, explain
 from tokviz.explain.places import ELSEWHERE, Place
 from tokviz.explain.pre_token_cuts import PreTokenCut
@@ -33,7 +32,7 @@ from tokviz.tui.widgets.card_rows import (
     sentence_words,
     step_rows,
     trace_rows,
-)
+)  # fmt: skip
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.spans import Role, Row, Span, Word, flow, words_of
 
@@ -96,21 +95,21 @@ class WhyDialog(PageDialog):
         self.answers: list[Why] = []
         """The answers so far: of the current and the second tokenizer."""
         self._all_paths = False
-        """Whether all paths through a Unigram model's lattice are shown that were found."""
+        """Whether to show all paths that were found through a Unigram model's lattice."""
         self._first: Why | None = None
         """The complete answer of the current tokenizer."""
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
+        paths = ("N", "fewer paths" if self._all_paths else "more paths", "more_paths")
         hints = [
             ("Esc", "close", "cancel"),
+            *[paths] * any(answer.brief() != answer for answer in self.answers),
             ("T", "second tokenizer", "pick"),
             ("C", "copy", "copy"),
             ("I", "characters", "inspect"),
             ("↑↓", "scroll", "scroll(1)"),
         ]
-        if any(cut.story and cut.story.n_rows for answer in self.answers for cut in answer.cuts):
-            hints.append(("N", "fewer paths" if self._all_paths else "more paths", "more_paths"))
         return [*hints, ("X", "only one", "alone")] if self._second else hints
 
     def wanted_height(self) -> int:
@@ -160,7 +159,8 @@ class WhyDialog(PageDialog):
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
             return flow(words_of("One moment…", "dim"), width)
-        return why_rows(self.answers, width, all_paths=self._all_paths)
+        shown = self.answers if self._all_paths else [answer.brief() for answer in self.answers]
+        return why_rows(shown, width)
 
     def on_resize(self, event: events.Resize) -> None:
         """Use the available size, once the rows are created for it."""
@@ -220,22 +220,18 @@ _RULE = " │ "
 _MOST_CHIPS = 60
 
 
-def why_rows(answers: Sequence[Why], width: int, *, all_paths: bool = False) -> list[Row]:
+def why_rows(answers: Sequence[Why], width: int) -> list[Row]:
     """Draw one answer, or two of different tokenizers: beside each other if there is room."""
     if len(answers) == 2 and width >= BESIDE_COLUMNS:
         left = (width - len(_RULE)) // 2
         right = width - len(_RULE) - left
-        one, other = (
-            _sections(answer, columns, all_paths)
-            for answer, columns in zip(answers, (left, right), strict=True)
-        )
-        sections = zip(one, other, strict=True)
+        sections = zip(_sections(answers[0], left), _sections(answers[1], right), strict=True)
         return [row for one, other in sections for row in _beside(one, other, left)]
     rows: list[Row] = []
     for answer in answers:
         if rows:
             rows += [(Span("─" * width, "tree"),)]
-        rows += [row for section in _sections(answer, width, all_paths) for row in section]
+        rows += [row for section in _sections(answer, width) for row in section]
     return rows
 
 
@@ -246,13 +242,13 @@ def _beside(one: Sequence[Row], other: Sequence[Row], left: int) -> Iterator[Row
         yield (*mine, Span(" " * max(0, left - used)), Span(_RULE, "tree"), *theirs)
 
 
-def _sections(answer: Why, width: int, all_paths: bool) -> list[list[Row]]:
+def _sections(answer: Why, width: int) -> list[list[Row]]:
     """Draw the sections of an answer; there are as many of every answer."""
     return [
         [*_head(answer, width), ()],
         _spaced(_cut_rows(answer, width)),
         _spaced(_end_rows(answer, width)),
-        _spaced(_merge_rows(answer, width, all_paths)),
+        _spaced(_merge_rows(answer, width)),
         _spaced(_one_rows(answer, width)),
         _spaced([] if answer.lineage is None else list(lineage_rows(answer.lineage, width))),
     ]
@@ -337,19 +333,17 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
     return [tuple(row) for row in rows]
 
 
-def _merge_rows(answer: Why, width: int, all_paths: bool) -> list[Row]:
+def _merge_rows(answer: Why, width: int) -> list[Row]:
     rows: list[Row] = []
     # A single byte needs no merges.
-    traced = [
-        cut
-        for cut in answer.cuts
-        if cut.story is not None or (cut.trace is not None and len(cut.pre_token) > 1)
-    ]
+    traced = [cut for cut in answer.cuts if cut.story or (cut.trace and len(cut.pre_token) > 1)]
     for cut in traced[:_MOST_TRACED]:
         rows += [()] if rows else []
         if cut.story is not None:
-            rows += _story_rows(cut.story, width, all_paths)
-        elif cut.trace is not None:
+            heading = "Most probable paths" if cut.story.n_rows else "How it is encoded"
+            rows += [(Span(heading, "heading"),), *step_rows(cut.story.rows, width)]
+            rows += _said(cut.story.sentences, width)
+        if cut.trace is not None:
             rows += trace_rows(cut.trace, width)
             if not cut.trace.steps and not cut.trace.note:
                 rows += flow(words_of("No merge applies."), width)
@@ -359,13 +353,6 @@ def _merge_rows(answer: Why, width: int, all_paths: bool) -> list[Row]:
             *flow(words_of("Select less text to see the merges of the other pre-tokens."), width),
         ]
     return rows
-
-
-def _story_rows(story: Story, width: int, all_paths: bool) -> list[Row]:
-    heading = "Most probable paths" if story.n_rows else "How it is encoded"
-    shown = story.rows[: story.n_rows] if story.n_rows and not all_paths else story.rows
-    rows = [(Span(heading, "heading"),), *step_rows(shown, width)]
-    return rows + _said(story.sentences, width)
 
 
 def _one_rows(answer: Why, width: int) -> list[Row]:
