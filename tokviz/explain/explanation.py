@@ -66,7 +66,8 @@ class Why:
 
     def brief(self) -> Why:
         """Return the explanation with only the best paths through a Unigram model's lattice."""
-        return replace(self, cuts=tuple(cut.brief() for cut in self.cuts))
+        cuts = (replace(cut, story=cut.story and cut.story.brief()) for cut in self.cuts)
+        return replace(self, cuts=tuple(cuts))
 
 
 def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -42,12 +42,6 @@ class PreTokenCut:
     sentences: tuple[Sentence, ...]
     trace: EncodeTrace | None
     story: Story | None = None
-
-    def brief(self) -> PreTokenCut:
-        """Return the pre-token with a story of the rows to show first."""
-        if self.story is None or not self.story.n_rows:
-            return self
-        return replace(self, story=replace(self.story, rows=self.story.rows[: self.story.n_rows]))
 
 
 @dataclass(frozen=True, slots=True)

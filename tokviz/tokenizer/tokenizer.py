@@ -225,13 +225,9 @@ class Tokenizer:
         """Release resources: the child process of a remote tokenizer."""
 
     def with_parts(
-        self,
-        split_pattern: SplitPattern,
-        specials: SpecialTokens,
-        *,
-        nfc: bool,
+        self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool,
         ignore_merges: bool | None = None,
-    ) -> Tokenizer:
+    ) -> Tokenizer:  # fmt: skip
         """Create a tokenizer with the same tokens and merges, but other properties.
 
         Args:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 from tokviz.text.sentences import Sentence
 
 MOST_STORIES = 8
 """Maximum number of pre-tokens that are explained at once."""
-MAX_STORY_BYTES = 256
+MAX_STORY_CHARS = 256
 """Longer pre-tokens are encoded without recording the steps."""
 
 TokenId = Callable[[str], int | None]
@@ -50,6 +50,10 @@ class Story:
     sentences: tuple[Sentence, ...] = ()
     whole: int | None = None
     n_rows: int = 0
+
+    def brief(self) -> Story:
+        """Return the story with the rows to show first."""
+        return replace(self, rows=self.rows[: self.n_rows or None])
 
     def packed(self, show: Callable[[bytes], bytes]) -> Any:
         """Convert the story to JSON values.

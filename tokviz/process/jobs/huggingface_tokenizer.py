@@ -36,7 +36,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import tokenizers
@@ -80,13 +80,15 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
         case "stories":
+            first, stop = request["first"], request["stop"]
             tokenizer, found = loaded.encode(request["text"], request["specials"])
-            stories = state.setdefault("stories", {})
-            if id(tokenizer) not in stories:
-                stories[id(tokenizer)] = LibraryStories(tokenizer, loaded.token_texts.spelling)
-            yield stories[id(tokenizer)].answer(
-                request["text"], found, request["first"], request["stop"]
-            )
+            with loaded.describing_errors("explain this text"):
+                stories = _stories(tokenizer, loaded.token_texts.spelling)
+                body = stories.answer(request["text"], found, first, stop)
+            yield body
+
+
+_stories = lru_cache(maxsize=2)(LibraryStories)
 
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")

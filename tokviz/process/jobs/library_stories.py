@@ -18,7 +18,7 @@ import tokenizers
 from tokviz.errors import JobError
 from tokviz.explain.algorithms.bpe import BpeModel
 from tokviz.explain.algorithms.longest_match import WordPieceModel, word_level_story
-from tokviz.explain.algorithms.story import MAX_STORY_BYTES, MOST_STORIES, Story
+from tokviz.explain.algorithms.story import MAX_STORY_CHARS, MOST_STORIES, Story
 from tokviz.explain.algorithms.unigram import UnigramModel
 from tokviz.process.protocol import Body
 from tokviz.text import bytetext
@@ -48,7 +48,7 @@ class LibraryStories:
             stop: One past the last token.
         """
         groups = groupby(range(len(found.ids)), found.word_ids.__getitem__)
-        words = [range((tokens := list(group))[0], tokens[-1] + 1) for _, group in groups]
+        words = [range((numbers := list(group))[0], numbers[-1] + 1) for _, group in groups]
         added = [word.start for word in words if self._is_added(text, found, word)]
         touched = [word for word in words if word.start < stop and word.stop > first]
         pre_tokens = self._pre_tokens(text, found, added)
@@ -65,18 +65,18 @@ class LibraryStories:
             chosen = _around(pre_token, tokens, first - word.start, stop - word.start)
             characters = _characters(pre_token, tokens, chosen)
             part = pre_token[characters.start : characters.stop]
-            if len(part.encode()) > MAX_STORY_BYTES:
+            if len(part) > MAX_STORY_CHARS:
                 bodies[-1]["problem"] = f"It is too long to show its {len(chosen):,} tokens."
                 continue
             story = self._story(part, len(chosen) < len(tokens))
             here = range(word.start + chosen.start, word.start + chosen.stop)
-            ids = [token_id for _, token_id in story.tokens]
-            if len(tokens) != len(word) or ids != [found.ids[number] for number in here]:
+            if [token_id for _, token_id in story.tokens] != found.ids[here.start : here.stop]:
                 bodies[-1]["problem"] = _OTHER_IDS
                 continue
             wanted[place] = characters
-            bodies[-1] = {"first": here.start, "stop": here.stop, "place": place}
-            bodies[-1]["story"] = story.packed(self._show)
+            told = story.packed(self._show)
+            bodies[-1] = {"first": here.start, "stop": here.stop, "place": place, "story": told}
+        # Divided into characters, each has its own place in the text.
         pre_tokens.split(lambda number, piece: [piece[n : n + 1] for n in wanted.get(number, ())])
         aligned = iter(pre_tokens.get_splits("original", "char"))
         for body in bodies:
