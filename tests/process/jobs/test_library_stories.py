@@ -25,11 +25,9 @@ SPLIT = hf.Regex(r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+")
 
 
 def bpe(size=400, specials=SPECIALS, trained=(), **options):
-    named = {
-        k: options[k] for k in ("continuing_subword_prefix", "end_of_word_suffix") if k in options
-    }
+    affixes = {key: value for key, value in options.items() if key.endswith(("prefix", "suffix"))}
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=list(specials), **named, **dict(trained)
+        vocab_size=size, special_tokens=list(specials), **affixes, **dict(trained)
     )
     return models.BPE(**options), trainer
 
@@ -48,10 +46,14 @@ def wordpiece(**options):
 
 FALLBACK = {"byte_fallback": True, "unk_token": "<unk>", "fuse_unk": True}
 ALPHABET = {"initial_alphabet": pre.ByteLevel.alphabet()}
+SENTENCEPIECE = 700, [*SPECIALS, *BYTES]
+LLAMA = norm.Sequence([norm.Prepend("▁"), SPACES])
+GEMMA = pre.Split(" ", "merged_with_previous")
+FIRST = pre.Metaspace(prepend_scheme="first")
 KINDS = {
-    "llama2": (*bpe(700, [*SPECIALS, *BYTES], **FALLBACK), norm.Sequence([norm.Prepend("▁"), SPACES]), None),
-    "gemma": (*bpe(700, [*SPECIALS, *BYTES], **FALLBACK), SPACES, pre.Split(" ", "merged_with_previous")),
-    "ignore_merges": (*bpe(700, [*SPECIALS, *BYTES], ignore_merges=True, **FALLBACK), None, pre.Metaspace()),
+    "llama2": (*bpe(*SENTENCEPIECE, **FALLBACK), LLAMA, None),
+    "gemma": (*bpe(*SENTENCEPIECE, **FALLBACK), SPACES, GEMMA),
+    "ignore_merges": (*bpe(*SENTENCEPIECE, ignore_merges=True, **FALLBACK), None, pre.Metaspace()),
     "fuse_unk": (*bpe(unk_token="<unk>", fuse_unk=True), norm.NFKC(), pre.Metaspace()),
     "no fuse_unk": (*bpe(unk_token="<unk>"), norm.NFD(), pre.Metaspace()),
     "no unk": (*bpe(), None, pre.Whitespace()),
@@ -64,7 +66,7 @@ KINDS = {
     "byte level": (*bpe(trained=ALPHABET), norm.NFKC(), pre.ByteLevel(add_prefix_space=True)),
     "unigram": (*unigram(), norm.NFKC(), pre.Metaspace()),
     "unigram without pre-tokenizer": (*unigram(), norm.Sequence([norm.NFKC(), SPACES]), None),
-    "unigram bytes": (*unigram([*SPECIALS, *BYTES]), norm.NFKC(), pre.Metaspace(prepend_scheme="first")),
+    "unigram bytes": (*unigram([*SPECIALS, *BYTES]), norm.NFKC(), FIRST),
     "wordpiece": (*wordpiece(), norm.BertNormalizer(), pre.BertPreTokenizer()),
     "wordpiece short": (*wordpiece(max_input_chars_per_word=9), None, pre.WhitespaceSplit()),
     "wordlevel": (
@@ -133,31 +135,11 @@ def test_the_steps_lead_to_the_ids_of_the_library(explained, text):
     explained.check(text)
 
 
-def test_ten_thousand_pre_tokens_are_explained(explained):
+def test_a_thousand_pre_tokens_are_explained(explained):
     rng = random.Random(49)
     words = [word for text in CORPUS for word in text.split()]
-    marks = [
-        "<s>",
-        "<m>",
-        " <m> ",
-        "wo ",
-        "☃",
-        "☃☃",
-        "e\u0301",
-        "\r\n",
-        "\t",
-        "  ",
-        "…",
-        "12",
-        "🙂",
-    ]
+    words += ["<s>", "<m>", " <m> ", "wo ", "☃", "☃☃", "e\u0301", "\r\n", "\t", "  ", "…", "12"] * 5
+    words += ["".join(rng.choices("abcdefghinorstuvw", k=rng.randrange(1, 14))) for _ in range(60)]
     n = 0
-    while n < 10_000:
-        parts = rng.choices(words, k=40) + rng.choices(marks, k=15)
-        parts += [
-            "".join(rng.choices("abcdefghinorstuvw", k=rng.randrange(1, 14))) for _ in range(60)
-        ]
-        rng.shuffle(parts)
-        n += explained.check(
-            rng.choice(["", " "]).join(parts) if rng.random() < 0.2 else " ".join(parts)
-        )
+    while n < 1_000:
+        n += explained.check(rng.choice(["", " ", " "]).join(rng.choices(words, k=20)))
