@@ -238,7 +238,8 @@ def test_a_unigram_model_shows_its_best_paths_and_the_gap(tmp_path: Path) -> Non
         labels = [(row.label, row.tokens) for row in cut.story.rows]
         assert labels[0] == ("-4.50", ("▁a".encode(), b"b"))
         assert labels[1] == ("-5.50", ("▁".encode(), b"a", b"b"))
-        assert len(found.brief().cuts[0].story.rows) == 2 < len(labels) == 3
+        brief = found.brief().cuts[0].story
+        assert brief is not None and len(brief.rows) == 2 < len(labels) == 3
         text = as_text(found)
         assert "The runner-up is lower by 1.00, so it is 2.72 times less probable." in text
         assert f"{repr('ａ'.encode())[1:]} → 'a'" in text

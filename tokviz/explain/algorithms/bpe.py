@@ -7,7 +7,7 @@ the merges join symbols, the earliest learned merge first.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tokviz.explain.algorithms.story import Story, StoryRow, TokenId, byte_tokens, joined
@@ -43,64 +43,52 @@ class BpeModel:
         """Explain the merges of a pre-token, or of some of its tokens."""
         data, whole = text.encode(), self.token_id(text)
         if self.ignore_merges and whole is not None and not is_part:
-            return Story(data, ((data, whole),), (), (_UNMERGED,), whole)
-        pairs = list(self._symbols(text))
-        symbols = tuple(symbol for symbol, _ in pairs)
+            used = "The whole pre-token is in the vocabulary: it is not merged (ignore_merges)."
+            return Story(data, ((data, whole),), (), ((used,),), whole)
+        symbols = self._symbols(text)
         borders = list(range(len(symbols) + 1))
-        shown = [symbol.encode() for symbol in symbols]
-        rows = [StoryRow("", tuple(shown))]
+        shown = [symbol for symbol, _ in symbols]
+        rows = [StoryRow("", tuple(map(str.encode, shown)))]
 
         def note_merge(middle: int, rank: int) -> None:
             at = bisect_left(borders, middle)
-            merged = symbols[borders[at - 1] : borders[at + 1]]
             del borders[at]
-            shown[at - 1 : at + 1] = [self._spelling(merged).encode()]
-            rows.append(StoryRow(f"{rank + 1:,}", tuple(shown), at - 1))
+            shown[at - 1 : at + 1] = [self._spelling(shown[at - 1 : at + 1])]
+            rows.append(StoryRow(f"{rank + 1:,}", tuple(map(str.encode, shown)), at - 1))
 
         def rank(left: tuple[str, ...], right: tuple[str, ...]) -> int | None:
             return self.rank(self._spelling(left), self._spelling(right))
 
-        merged = map(self._spelling, merge_pre_token(symbols, rank, on_merge=note_merge))
-        found = [(token.encode(), self.token_id(token)) for token in merged]
+        merge_pre_token(tuple(shown), rank, on_merge=note_merge)
+        found = [(token.encode(), self.token_id(token)) for token in shown]
         tokens = tuple((token, token_id) for token, token_id in found if token_id is not None)
-        lacking = {char: symbol for symbol, char in pairs if char}
+        lacking = {char: symbol for symbol, char in symbols if char}
         sentences = [self._fallback(char, symbol) for char, symbol in lacking.items()]
         sentences += [("No merge applies.",)] * (len(rows) == 1)
         return Story(data, tokens, tuple(rows), tuple(sentences), whole)
 
-    def _symbols(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield the symbols to merge, each with the characters that the vocabulary lacks."""
-        unknown = ""
+    def _symbols(self, text: str) -> list[tuple[str, str]]:
+        """Return the symbols to merge, each with the characters that the vocabulary lacks."""
+        symbols: list[tuple[str, str]] = []
         for at, char in enumerate(text):
             spelling = self.prefix * (at > 0) + char + self.suffix * (at == len(text) - 1)
-            fallback = byte_tokens(spelling) if self.byte_fallback else [""]
+            fallback = byte_tokens(spelling) if self.byte_fallback else []
             if self.token_id(spelling) is not None:
-                yield from self._unknown(unknown)
-                unknown = ""
-                yield spelling, ""
-            elif all(self.token_id(byte) is not None for byte in fallback):
-                yield from ((byte, char) for byte in fallback)
+                symbols.append((spelling, ""))
+            elif fallback and all(self.token_id(byte) is not None for byte in fallback):
+                symbols += ((byte, char) for byte in fallback)
             elif self.unk_token is not None:
-                if not self.fuse_unk:
-                    yield from self._unknown(unknown)
-                unknown = unknown * self.fuse_unk + char
-        yield from self._unknown(unknown)
+                fuses = self.fuse_unk and symbols and symbols[-1][0] == self.unk_token
+                symbols.append((self.unk_token, (symbols.pop()[1] if fuses else "") + char))
+        return symbols
 
-    def _unknown(self, chars: str) -> list[tuple[str, str]]:
-        return [(self.unk_token or "", chars)] if chars else []
-
-    def _spelling(self, symbols: tuple[str, ...]) -> str:
+    def _spelling(self, symbols: Sequence[str]) -> str:
         first, *others = symbols
         return first + "".join(symbol[len(self.prefix) :] for symbol in others)
 
     def _fallback(self, lacking: str, symbol: str) -> Sentence:
         is_unknown = symbol == self.unk_token
-        becomes = joined([symbol] if is_unknown else byte_tokens(lacking), " ")
+        becomes = joined(map(str.encode, [symbol] if is_unknown else byte_tokens(lacking)), " ")
         how = "" if is_unknown else " (byte fallback)"
         how = " (fuse_unk: adjacent unknown characters are one token)" if len(lacking) > 1 else how
         return ("The vocabulary lacks ", lacking.encode(), ", which becomes ", *becomes, f"{how}.")
-
-
-_UNMERGED: Sentence = (
-    "The vocabulary contains the whole pre-token, which is used without merging (ignore_merges).",
-)

@@ -82,12 +82,10 @@ def _unpacked(value: Any) -> Any:
     return tuple(map(_unpacked, value)) if isinstance(value, list) else value
 
 
-def joined(tokens: Iterable[str], between: str = " + ") -> Sentence:
+def joined(tokens: Iterable[bytes], between: str = " + ") -> Sentence:
     """Join tokens to a part of a sentence."""
-    parts: list[str | bytes] = []
-    for token in tokens:
-        parts += [between, token.encode()] if parts else [token.encode()]
-    return tuple(parts)
+    parts = [part for token in tokens for part in (between, token)]
+    return tuple(parts[1:])
 
 
 def byte_tokens(text: str) -> list[str]:

@@ -117,4 +117,7 @@ class UnigramModel:
 def _beyond(edges: Sequence[Edge], others: Sequence[Edge]) -> Sentence:
     """Join the edges that other ones lack, with the sum of their log-probabilities."""
     own = [edge for edge in edges if edge not in others]
-    return (*joined(edge.text for edge in own), f" ({sum(edge.score for edge in own):.2f})")
+    return (
+        *joined(edge.text.encode() for edge in own),
+        f" ({sum(edge.score for edge in own):.2f})",
+    )
