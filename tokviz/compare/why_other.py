@@ -115,9 +115,8 @@ def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
 def _ignore_merges(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
     own, lacking = (first, other) if first.tokenizer.ignore_merges else (other, first)
     pre_token = _unlike_pre_token(span, first, other)
-    uses = f"{_name(own, lacking)} has ignore_merges, so the pre-token "
-    whole = data[slice(*pre_token)]
-    return (uses, whole, " is one token without merging", *_made(lacking, own, pre_token), ".")
+    made = data[slice(*pre_token)], " is one token without merging", *_made(lacking, own, pre_token)
+    return (f"{_name(own, lacking)} has ignore_merges, so the pre-token ", *made, ".")
 
 
 def _unlike_pre_token(span: ByteSpan, first: Side, other: Side) -> ByteSpan:

@@ -18,7 +18,7 @@ from tokviz.explain.trace import (
     lineage,
     render_lineage,
     why_not_one_token,
-)
+)  # fmt: skip
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message, format_sentences, pluralize
 
@@ -120,11 +120,8 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     if tok.remote:
         cuts, n_pre_tokens = library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
     else:
-        near = [
-            one
-            for one in pre_tokens_of(tok, place)
-            if one.start < place.end and one.end > place.start
-        ]
+        found = pre_tokens_of(tok, place)
+        near = [one for one in found if one.start < place.end and one.end > place.start]
         cuts = tuple(explain_cut(tok, pre_token, place) for pre_token in near[:MOST_PRE_TOKENS])
         n_pre_tokens = len(near)
     # Explain a token together with its pre-token, because merges are applied to pre-tokens.

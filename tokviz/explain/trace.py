@@ -228,16 +228,9 @@ def _is_looked_up_whole(tok: Tokenizer, pre_token: bytes) -> bool:
 
 
 Reason = Literal[
-    "one token",
-    "empty",
-    "special",
-    "split",
-    "not in the vocabulary",
-    "too late",
-    "unreachable",
-    "too long",
-    "left out",
-]
+    "one token", "empty", "special", "split", "not in the vocabulary", "too late", "unreachable",
+    "too long", "left out",
+]  # fmt: skip
 
 LEFT_OUT: Sentence = ("The tokenizer omits this text: it produces no tokens for it.",)
 _MOST_LISTED = 8

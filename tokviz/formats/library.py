@@ -149,10 +149,9 @@ class LibraryTokenizer:
             JobError: If the child exceeds its limits.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        places = {"first": tokens.start, "stop": tokens.stop}
-        request = {"do": "stories", "text": seen, "specials": specials, **places}
+        request = {"first": tokens.start, "stop": tokens.stop, "text": seen, "specials": specials}
         allowed = {name: limit and 2 * limit for name, limit in self._allowed(len(seen)).items()}
-        answer: Body = self._ask({**request, **allowed})
+        answer: Body = self._ask({"do": "stories", **request, **allowed})
         return answer
 
     def close(self) -> None:

@@ -86,7 +86,13 @@ def trained(kind):
     if pre_tokenizer is not None:
         tok.pre_tokenizer = pre_tokenizer
     tok.train_from_iterator(CORPUS, trainer)
-    tok.add_tokens([hf.AddedToken("wo ", normalized=True), hf.AddedToken("<m>", lstrip=True)])
+    # After `Prepend`, an added token in normalized text would start no new word.
+    is_normalized = kind != "llama2"
+    added = [
+        hf.AddedToken("wo ", normalized=is_normalized),
+        hf.AddedToken("<m>", lstrip=True, normalized=is_normalized),
+    ]
+    tok.add_tokens(added)
     if kind != "unigram bytes":
         return tok
     content = json.loads(tok.to_str())

@@ -8,7 +8,6 @@ given only if its ids are those of the library.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, groupby, islice
 from typing import Any
@@ -65,17 +64,15 @@ class LibraryStories:
             chosen = _around(pre_token, tokens, first - word.start, stop - word.start)
             characters = _characters(pre_token, tokens, chosen)
             part = pre_token[characters.start : characters.stop]
-            if len(part) > MAX_STORY_CHARS:
-                bodies[-1]["problem"] = f"It is too long to show its {len(chosen):,} tokens."
-                continue
-            story = self._story(part, len(chosen) < len(tokens))
+            is_long = len(part) > MAX_STORY_CHARS
+            told = Story(b"", ()) if is_long else self._story(part, len(chosen) < len(tokens))
             here = range(word.start + chosen.start, word.start + chosen.stop)
-            if [token_id for _, token_id in story.tokens] != found.ids[here.start : here.stop]:
-                bodies[-1]["problem"] = _OTHER_IDS
+            if [token_id for _, token_id in told.tokens] != found.ids[here.start : here.stop]:
+                bodies[-1]["problem"] = _TOO_LONG if is_long else _OTHER_IDS
                 continue
             wanted[place] = characters
-            told = story.packed(self._show)
-            bodies[-1] = {"first": here.start, "stop": here.stop, "place": place, "story": told}
+            bodies[-1] = {"first": here.start, "stop": here.stop, "place": place}
+            bodies[-1]["story"] = told.packed(self._show)
         # Divided into characters, each has its own place in the text.
         pre_tokens.split(lambda number, piece: [piece[n : n + 1] for n in wanted.get(number, ())])
         aligned = iter(pre_tokens.get_splits("original", "char"))
@@ -96,26 +93,19 @@ class LibraryStories:
     def _pre_tokens(self, text: str, found: Any, added: list[int]) -> Any:
         """Normalize and pre-tokenize a text, as the library does, without its added tokens."""
         normalizer, pre_tokenizer = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
-        tokens = [(found.offsets[number], self._added[found.ids[number]]) for number in added]
-        exact = [offsets for offsets, token in tokens if not token.normalized]
-        borders = [0, *chain.from_iterable(exact), len(text)]
+        borders = [0, *chain.from_iterable(found.offsets[number] for number in added), len(text)]
 
-        def normalized(_: int, whole: Any) -> Iterator[Any]:
-            for start, end in zip(borders[::2], borders[1::2], strict=True):
-                part = whole[start:end]
-                if normalizer is not None and part is not None:
-                    normalizer.normalize(part)
-                for (place, _), token in tokens:
-                    if token.normalized and start <= place < end and part is not None:
-                        match = _pattern(token, normalizer).search(part.normalized)
-                        if match is not None:
-                            yield part[: match.start()]
-                            part = part[match.end() :]
-                yield part
+        def normalized(_: int, whole: Any) -> list[Any]:
+            parts = [
+                whole[start:end] for start, end in zip(borders[::2], borders[1::2], strict=True)
+            ]
+            parts = [part for part in parts if part is not None]  # an empty slice is None
+            for part in parts if normalizer is not None else ():
+                normalizer.normalize(part)
+            return parts
 
         result = tokenizers.PreTokenizedString(text)
-        # An empty slice is None.
-        result.split(lambda *whole: [part for part in normalized(*whole) if part is not None])
+        result.split(normalized)
         if pre_tokenizer is not None:
             pre_tokenizer.pre_tokenize(result)
         return result
@@ -135,13 +125,8 @@ class LibraryStories:
             last = max(last, end)
 
 
+_TOO_LONG = f"More than {MAX_STORY_CHARS} characters are too long to show step by step."
 _OTHER_IDS = "The steps are not shown, because they lead to other ids than the library's."
-
-
-def _pattern(token: Any, normalizer: Any) -> re.Pattern[str]:
-    """Return a regex that finds an added token in normalized text, with the spaces it strips."""
-    content = token.content if normalizer is None else normalizer.normalize_str(token.content)
-    return re.compile(r"\s*" * token.lstrip + re.escape(content) + r"\s*" * token.rstrip)
 
 
 def _around(pre_token: str, tokens: Sequence[Any], first: int, stop: int) -> range:
