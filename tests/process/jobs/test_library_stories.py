@@ -86,8 +86,8 @@ def trained(kind):
     if pre_tokenizer is not None:
         tok.pre_tokenizer = pre_tokenizer
     tok.train_from_iterator(CORPUS, trainer)
-    # After `Prepend`, an added token in normalized text would start no new word.
-    is_normalized = kind != "llama2"
+    # `Prepend` and `BertNormalizer` add text at the borders of added tokens in normalized text.
+    is_normalized = kind not in ("llama2", "wordpiece")
     added = [
         hf.AddedToken("wo ", normalized=is_normalized),
         hf.AddedToken("<m>", lstrip=True, normalized=is_normalized),
