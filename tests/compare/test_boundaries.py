@@ -186,3 +186,17 @@ def test_figures_by_script_are_those_of_a_slow_count(text: str) -> None:
 def _script(character: str) -> str:
     name = SCRIPTS[int(scripts_of(np.array([ord(character)], np.uint32))[0])]
     return "" if name == "Common" else name
+
+
+def test_ignore_merges_is_a_cause_of_its_own() -> None:
+    vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"bc", 257: b"ab", 258: b"abc"}
+    merges = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")]
+    merging, ignoring = (
+        Tokenizer(vocab, merges, split_pattern="none", ignore_merges=ignores)
+        for ignores in (False, True)
+    )
+    for pair in ([merging, ignoring], [ignoring, merging]):
+        (found,) = compare("abc", pair).disagreements
+        assert found.reasons[1].causes == ("ignore_merges",)
+        assert "has ignore_merges, so the pre-token 'abc' is one token" in found.explanation
+        assert "makes 'a' + 'bc'" in found.explanation

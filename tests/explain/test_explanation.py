@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.profiles import examples
+from tokviz.explain.algorithms.longest_match import trie_story
 from tokviz.explain.explanation import as_text, explain
 from tokviz.explain.places import (
     MOST_BYTES,
@@ -197,7 +198,7 @@ def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> Non
             assert "It ends because a special token comes next." in as_text(explain(tok, place))
 
 
-def test_explanations_for_another_library_name_the_unknown_facts(tmp_path: Path) -> None:
+def test_a_model_that_looks_up_words_is_explained(tmp_path: Path) -> None:
     vocab = {word: number for number, word in enumerate(["the", "cat", "sat", "[UNK]"])}
     made = hf.Tokenizer(hf.models.WordLevel(vocab, unk_token="[UNK]"))
     made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
@@ -210,10 +211,81 @@ def test_explanations_for_another_library_name_the_unknown_facts(tmp_path: Path)
         found = explain(tok, token_place(live, 0))
         assert [token_id for _, token_id in found.tokens] == [0]
         assert all(cut.alternative is None and cut.trace is None for cut in found.cuts)
-        assert "This tokenizer's own library encodes" in format_sentences(found.notes)
+        assert "looks up the whole pre-token in its vocabulary" in as_text(found)
         assert not found.at_end
     finally:
         tok.close()
+
+
+def unigram(path: Path, **model: object) -> Tokenizer:
+    """Load a Unigram model that reads spaces as `▁`."""
+    pieces = [("<unk>", 0.0), ("▁", -2.0), ("▁a", -2.5), ("a", -1.5), ("b", -2.0), ("ab", -4.0)]
+    made = hf.Tokenizer(hf.models.Unigram(pieces, 0, **model))
+    made.normalizer = hf.normalizers.Sequence(
+        [hf.normalizers.Replace(" ", "▁"), hf.normalizers.NFKC()]
+    )
+    path.write_text(made.to_str())
+    return tokviz.load(path)
+
+
+def test_a_unigram_model_shows_its_best_paths_and_the_gap(tmp_path: Path) -> None:
+    tok = unigram(tmp_path / "unigram.json")
+    try:
+        found = explain(tok, selected_place(LiveDocument("x ａb a", tok), 2, 3))
+        (cut,) = found.cuts
+        assert cut.story is not None and cut.pre_token == " ａb".encode()
+        assert cut.story.tokens == (("▁a".encode(), 2), (b"b", 4))
+        labels = [(row.label, row.tokens) for row in cut.story.rows]
+        assert labels[0] == ("-4.50", ("▁a".encode(), b"b"))
+        assert labels[1] == ("-5.50", ("▁".encode(), b"a", b"b"))
+        brief = found.brief().cuts[0].story
+        assert brief is not None and len(brief.rows) == 2 < len(labels) == 3
+        text = as_text(found)
+        assert "The runner-up is lower by 1.00, so it is 2.72 times less probable." in text
+        assert f"{repr('ａ'.encode())[1:]} → 'a'" in text
+    finally:
+        tok.close()
+
+
+def test_steps_that_lead_to_other_ids_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok = unigram(tmp_path / "unigram.json")
+    try:
+        place = selected_place(LiveDocument("ab", tok), 0, 2)
+        body = {"first": 0, "stop": 1, "problem": "They lead to other ids."}
+        answer = {"stories": [body], "n_words": 1}
+        monkeypatch.setattr(type(tok), "stories", lambda *arguments: answer)
+        found = explain(tok, place)
+        assert found.cuts[0].story is None
+        assert format_sentences(found.cuts[0].sentences) == "They lead to other ids."
+    finally:
+        tok.close()
+
+
+def test_a_child_that_dies_leaves_the_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok = unigram(tmp_path / "unigram.json")
+
+    def dies(*arguments: object) -> None:
+        raise tokviz.TokvizError("more than 512 MB of memory")
+
+    try:
+        place = selected_place(LiveDocument("ab", tok), 0, 2)
+        monkeypatch.setattr(type(tok), "stories", dies)
+        found = explain(tok, place)
+        assert found.tokens and "The steps are unknown: more than 512 MB" in as_text(found)
+    finally:
+        tok.close()
+
+
+def test_a_trie_takes_the_longest_token_at_each_place() -> None:
+    ids = {b"a": 1, b"ab": 2, b"abcd": 3, b"c": 4, "é".encode(): 5}
+    story = trie_story("abcé".encode(), ids.get, 4)
+    assert story.tokens == ((b"ab", 2), (b"c", 4), ("é".encode(), 5))
+    assert story.rows[1].tokens == (b"ab", "cé".encode())
+    assert story.whole is None
 
 
 def test_text_omitted_by_a_tokenizer_is_reported(tmp_path: Path) -> None:

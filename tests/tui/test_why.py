@@ -18,6 +18,7 @@ from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.messages import Message
 from tokviz.errors import JobError
+from tokviz.explain.algorithms.story import Story, StoryRow
 from tokviz.explain.character import Inspected, inspect
 from tokviz.explain.explanation import Why
 from tokviz.explain.places import Place
@@ -528,3 +529,25 @@ async def test_a_click_beside_and_the_same_key_close_it() -> None:
 def test_a_pre_token_of_which_nothing_is_known_has_no_heading() -> None:
     found = Why("bert", "BertPreTokenizer", "", cuts=(PreTokenCut(b"the", None, (), None),))
     assert "What cut it" not in [span.text for row in why_rows([found], 80) for span in row]
+
+
+PATHS = tuple(StoryRow(f"-{n}.50", (b"un", b"it" * n)) for n in range(1, 6))
+UNIGRAM = Story(b"unit", ((b"un", 1), (b"it", 2)), PATHS, (("The runner-up is lower.",),), n_rows=2)
+
+
+async def test_n_shows_more_paths_of_a_unigram_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = PreTokenCut(b"unit", None, (("unit", " is read."),), None, UNIGRAM)
+    answer = Why("unigram", "Metaspace", "", cuts=(cut,), n_pre_tokens=1)
+    monkeypatch.setattr("tokviz.tui.dialogs.why.explain", lambda *args, **options: answer)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot)
+        await pilot.press("shift+f1")
+        dialog = await answered(pilot)
+        for shown, hint in ((2, "more paths"), (5, "fewer paths"), (2, "more paths")):
+            text = ["".join(span.text for span in row) for row in dialog.view.rows]
+            assert "What the model reads" in text and "Most probable paths" in text
+            assert sum(row.startswith("-") for row in text) == shown
+            assert hint in app.export_screenshot().replace("&#160;", " ")
+            await pilot.press("n")
+            await settle(pilot)

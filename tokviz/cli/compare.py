@@ -8,6 +8,7 @@ output: one line per tokenizer
   encode as the same tokens, each with its tokens and its cause:
     split          the split patterns cut it differently
     merges         the pre-tokens are equal, the merges differ
+    ignore_merges  one of them uses a pre-token in its vocabulary without merging
     specials       a special token in one, plain text in another
     normalization  one of them changes the text first
   The cause is the part that, copied from one tokenizer to the other, makes the two agree.

@@ -1,8 +1,8 @@
 """Causes of differences between two tokenizers, found by experiment.
 
-A tokenizer has four parts: normalization, special tokens, split pattern, and merges (with the
-vocabulary). Hybrids of two tokenizers show which parts are the cause: those that one tokenizer must
-take from the other to produce the same tokens.
+A tokenizer has five parts: normalization, special tokens, split pattern, `ignore_merges`, and
+merges (with the vocabulary). Hybrids of two tokenizers show which parts are the cause: those that
+one tokenizer must take from the other to produce the same tokens.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tokviz.compare.tokenized_text import Int64s, Side
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.tokenizer import Tokenizer
 
-Cause = Literal["normalization", "specials", "split", "merges"]
+Cause = Literal["normalization", "specials", "split", "ignore_merges", "merges"]
 """A part of a tokenizer."""
-CAUSES: tuple[Cause, ...] = ("normalization", "specials", "split", "merges")
+CAUSES: tuple[Cause, ...] = ("normalization", "specials", "split", "ignore_merges", "merges")
 """The causes in the order in which encoding applies the parts."""
 
 
@@ -89,8 +89,10 @@ def _unlike_parts(text: str, first: Side, other: Side) -> list[Cause]:
     unlike: dict[Cause, bool] = {
         "normalization": a.changes(text) != b.changes(text),
         "specials": first.special_marks != other.special_marks,
-        "split": a.split_pattern.regex != b.split_pattern.regex,
-        "merges": a.tables is not b.tables or a.ignore_merges != b.ignore_merges,
+        "split": (a.split_pattern.regex, a.split_pattern.steps)
+        != (b.split_pattern.regex, b.split_pattern.steps),
+        "ignore_merges": a.ignore_merges != b.ignore_merges,
+        "merges": a.tables is not b.tables,
     }
     return [cause for cause in CAUSES if unlike[cause]]
 
@@ -103,9 +105,8 @@ def combined(first: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> To
         other: Another such tokenizer.
         taken: The parts to take from `other`.
     """
-    merges, split, specials, normalization = (
-        other if cause in taken else first
-        for cause in ("merges", "split", "specials", "normalization")
+    normalization, specials, split, ignoring, merges = (
+        other if cause in taken else first for cause in CAUSES
     )
     tokens = specials.specials
     ids = {text: merges.n_vocab + number for number, text in enumerate(tokens.ids)}
@@ -113,6 +114,7 @@ def combined(first: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> To
         split.split_pattern,
         SpecialTokens(ids, tokens.normalized, tokens.non_special),
         normalization.normalizer,
+        ignore_merges=ignoring.ignore_merges,
     )
 
 

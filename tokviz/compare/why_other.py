@@ -112,13 +112,26 @@ def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
     return f" ({alternative.words or pattern.regex[slice(*alternative.span)]})"
 
 
-def _merges(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
+def _ignore_merges(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
+    own, lacking = (first, other) if first.tokenizer.ignore_merges else (other, first)
+    pre_token = _unlike_pre_token(span, first, other)
+    made = data[slice(*pre_token)], " is one token without merging", *_made(lacking, own, pre_token)
+    return (f"{_name(own, lacking)} has ignore_merges, so the pre-token ", *made, ".")
+
+
+def _unlike_pre_token(span: ByteSpan, first: Side, other: Side) -> ByteSpan:
+    """Return a pre-token that the two share and encode differently, otherwise the last one."""
     pre_token = next(iter(first.pre_tokens_in(span)), span)
     for pre_token in first.pre_tokens_in(span):
         if other.has_pre_token(pre_token) and first.tokens_of(pre_token) != other.tokens_of(
             pre_token
         ):
             break
+    return pre_token
+
+
+def _merges(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
+    pre_token = _unlike_pre_token(span, first, other)
     token = data[slice(*pre_token)]
     if first.tokenizer.remote or other.tokenizer.remote:
         # A library does not report its merges, and may not have any.
@@ -177,5 +190,6 @@ _SENTENCES = {
     "normalization": _normalization,
     "specials": _specials,
     "split": _split,
+    "ignore_merges": _ignore_merges,
     "merges": _merges,
 }

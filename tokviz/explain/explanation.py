@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
+from tokviz.explain.library_cuts import explanation_of, library_cuts
 from tokviz.explain.places import ELSEWHERE, MOST_BYTES, Place
 from tokviz.explain.pre_token_cuts import PreTokenCut, explain_cut, pre_tokens_of
 from tokviz.explain.stability import sentences_of, unstable_end
@@ -17,7 +18,7 @@ from tokviz.explain.trace import (
     lineage,
     render_lineage,
     why_not_one_token,
-)
+)  # fmt: skip
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message, format_sentences, pluralize
 
@@ -62,6 +63,11 @@ class Why:
     lineage: LineageNode | None = None
     notes: tuple[Sentence, ...] = ()
     at_end: tuple[Sentence, ...] = ()
+
+    def brief(self) -> Why:
+        """Return the explanation with only the best paths through a Unigram model's lattice."""
+        cuts = (replace(cut, story=cut.story and cut.story.brief()) for cut in self.cuts)
+        return replace(self, cuts=tuple(cuts))
 
 
 def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
@@ -110,23 +116,28 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     tokens = tuple(
         (tok.token_bytes(tokenization.ids[n]), tokenization.ids[n]) for n in touched[:MOST_TOKENS]
     )
-    pre_tokens = list(pre_tokens_of(tok, place))
-    near = [
-        pre_token
-        for pre_token in pre_tokens
-        if pre_token.start < place.end and pre_token.end > place.start
-    ]
-    cuts = tuple(explain_cut(tok, pre_token, place) for pre_token in near[:MOST_PRE_TOKENS])
-    whole = place.data
+    spans = tokenization.byte_spans.tolist()
+    if tok.remote:
+        cuts, n_pre_tokens = library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
+    else:
+        found = pre_tokens_of(tok, place)
+        near = [one for one in found if one.start < place.end and one.end > place.start]
+        cuts = tuple(explain_cut(tok, pre_token, place) for pre_token in near[:MOST_PRE_TOKENS])
+        n_pre_tokens = len(near)
     # Explain a token together with its pre-token, because merges are applied to pre-tokens.
-    explained = near[0].data if len(near) == 1 and place.id is not None else whole
+    is_whole = n_pre_tokens == 1 and (place.id is not None or cuts[0].pre_token == place.data)
+    explained = cuts[0].pre_token if is_whole else place.data
+    if is_whole and cuts[0].story is not None:
+        single_token = explanation_of(cuts[0].story)
+    else:
+        single_token = why_not_one_token(tok, explained, place.parse_specials)
     why = replace(
         empty,
         tokens=tokens,
         n_tokens=len(touched),
         cuts=cuts,
-        n_pre_tokens=len(near),
-        single_token=why_not_one_token(tok, explained, place.parse_specials),
+        n_pre_tokens=n_pre_tokens,
+        single_token=single_token,
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
     if end and place.is_end and len(tokenization.ids) - touched[-1] <= _NEAR_END and not tok.remote:
@@ -146,12 +157,7 @@ def _noted(why: Why, sentence: str) -> Why:
 def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
     if place.note:
         yield (place.note,)
-    if tok.remote:
-        yield (
-            "This tokenizer's own library encodes in another process. It reports the tokens, but "
-            "not which part of its pattern cut a pre-token and which merges were applied.",
-        )
-    elif tok.changes(place.text):
+    if tok.changes(place.text) and not tok.remote:
         yield (f"The text is normalized ({tok.normalizer.name}) before the pattern cuts it.",)
     if place.id not in (None, ELSEWHERE) and ids != [place.id] and not place.note:
         if place.is_alone:
@@ -186,6 +192,10 @@ def as_text(why: Why) -> str:
             for step in cut.trace.steps:
                 lines.append(f"  {step.number:>7,}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
+        if cut.story is not None:
+            for row in cut.story.rows:
+                lines.append(f"  {row.label:>9}  {' '.join(map(repr, row.tokens))}")
+            lines += [f"  {format_sentences([sentence])}" for sentence in cut.story.sentences]
     if why.n_pre_tokens > len(why.cuts):
         lines += ["", f"… {pluralize(why.n_pre_tokens - len(why.cuts), 'more pre-token')}"]
     if why.single_token is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
+from tokviz.explain.algorithms.story import Story
 from tokviz.explain.places import Place
 from tokviz.explain.trace import EncodeTrace, encode_trace
 from tokviz.text import bytetext
@@ -32,12 +33,14 @@ class PreTokenCut:
         alternative: The alternative of the split pattern that matches it, None if unknown.
         sentences: What matched it, and why it ends where it does.
         trace: Its encoding, merge by merge; None if unknown.
+        story: Its encoding by the model of a library, step by step; None if unknown.
     """
 
     pre_token: bytes
     alternative: Alternative | None
     sentences: tuple[Sentence, ...]
     trace: EncodeTrace | None
+    story: Story | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,12 @@ class PreToken:
 
 
 def pre_tokens_of(tok: Tokenizer, place: Place) -> Iterator[PreToken]:
-    """Yield the pre-tokens of a text, each with the text that the pattern was applied to."""
-    if tok.remote:
-        ends = [0, *(end for _, end in tok.split_byte_text(place.text, place.parse_specials))]
-        offsets = list(accumulate(map(bytetext.n_bytes, place.text), initial=0))
-        for first, last in pairwise(ends):
-            data = bytetext.to_bytes(place.text[first:last])
-            yield PreToken(data, offsets[first], offsets[last], special=_is_special(tok, data))
-        return
+    """Yield the pre-tokens of a text, each with the text that the pattern was applied to.
+
+    Args:
+        tok: A tokenizer that is not `remote`.
+        place: The place of the text.
+    """
     parts = list(segments(place.text, tok.specials.search(place.parse_specials)))
     at = 0
     for number, (part, special) in enumerate(parts):
@@ -89,24 +90,11 @@ def pre_tokens_of(tok: Tokenizer, place: Place) -> Iterator[PreToken]:
         at += len(bytetext.to_bytes(part))
 
 
-def _is_special(tok: Tokenizer, data: bytes) -> bool:
-    try:
-        return data.decode() in tok.special_tokens
-    except UnicodeDecodeError:
-        return False
-
-
 def explain_cut(tok: Tokenizer, pre_token: PreToken, place: Place) -> PreTokenCut:
     """Explain what matched a pre-token and why it ends where it does."""
     sentence: Sentence
     if pre_token.special:
-        sentence = (
-            pre_token.data, " is a special token: it is cut out of the text before the pattern is "
-            "applied, and never merges with other text.",
-        )  # fmt: skip
-        return PreTokenCut(pre_token.data, None, (sentence,), None)
-    if tok.remote:
-        return PreTokenCut(pre_token.data, None, (), None)
+        return special_cut(pre_token.data)
     pattern = tok.split_pattern
     trace = encode_trace(tok, pre_token.data)
     if pre_token.gap:
@@ -143,6 +131,15 @@ def _step_sentences(pattern: SplitPattern, cut: Cut) -> Iterator[Sentence]:
     )
     if cut.ended_by and cut.ended_by != cut.step:
         yield (f"Step {cut.ended_by} had cut the text at its end.",)
+
+
+def special_cut(token: bytes) -> PreTokenCut:
+    """Explain why a special token is a pre-token."""
+    sentence: Sentence = (
+        token, " is a special token: it is cut out of the text before the pattern is applied, and "
+        "never merges with other text.",
+    )  # fmt: skip
+    return PreTokenCut(token, None, (sentence,), None)
 
 
 def _cut_of(pattern: SplitPattern, pre_token: PreToken) -> Cut:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tokviz.explain.algorithms.story import joined
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.merging import merge_pre_token
@@ -227,16 +228,9 @@ def _is_looked_up_whole(tok: Tokenizer, pre_token: bytes) -> bool:
 
 
 Reason = Literal[
-    "one token",
-    "empty",
-    "special",
-    "split",
-    "not in the vocabulary",
-    "too late",
-    "unreachable",
-    "too long",
-    "left out",
-]
+    "one token", "empty", "special", "split", "not in the vocabulary", "too late", "unreachable",
+    "too long", "left out",
+]  # fmt: skip
 
 LEFT_OUT: Sentence = ("The tokenizer omits this text: it produces no tokens for it.",)
 _MOST_LISTED = 8
@@ -291,7 +285,7 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     trace = encode_trace(tok, data)
     if whole is None:
         so_far = ": the merges end at " if trace.tokens else "."
-        sentence = (unknown + so_far, *_joined(trace.tokens), "." if trace.tokens else "")
+        sentence = (unknown + so_far, *joined(trace.tokens), "." if trace.tokens else "")
         return Explanation("not in the vocabulary", (sentence, *_missing(trace.tokens)), trace)
     if len(data) > MAX_TRACE_BYTES:
         sentence = (f"The vocabulary contains it (id {whole}). {trace.note}",)
@@ -299,24 +293,15 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     return _blocked(tok, whole, trace)
 
 
-def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
-    parts: list[str | bytes] = []
-    for token in tokens:
-        if parts:
-            parts.append(" + ")
-        parts.append(token)
-    return parts
-
-
 def listed(tok: Tokenizer, ids: Sequence[int], most: int) -> Sentence:
     """Join tokens to a sentence, at most `most` of them."""
     tokens = tuple(tok.token_bytes(token_id) for token_id in ids[:most])
-    return (*_joined(tokens), " …") if len(ids) > most else tuple(_joined(tokens))
+    return (*joined(tokens), " …") if len(ids) > most else joined(tokens)
 
 
 def _missing(tokens: tuple[bytes, ...]) -> tuple[Sentence, ...]:
     """Name the missing merge if there is only one."""
-    return (("The merge ", *_joined(tokens), " is missing."),) if len(tokens) == 2 else ()
+    return (("The merge ", *joined(tokens), " is missing."),) if len(tokens) == 2 else ()
 
 
 def _is_one_token(tok: Tokenizer, data: bytes, token_id: int) -> Explanation:
@@ -330,16 +315,14 @@ def _of_library(tok: Tokenizer, data: bytes, ids: list[int], whole: int | None) 
     """Explain the encoding by another library, which does not report the merges it applied."""
     if not ids:
         return Explanation("left out", (LEFT_OUT,))
-    first = tok.token_bytes(ids[0])
+    tokens = listed(tok, ids, _MOST_LISTED)
+    if tokens == (data,):
+        return _is_one_token(tok, data, ids[0])
     if len(ids) == 1:
-        if first == data:
-            return _is_one_token(tok, data, ids[0])
-        sentence: Sentence = ("Encoded alone, it becomes one token: ", first, f", id {ids[0]}.")
+        sentence: Sentence = ("Encoded alone, it becomes one token: ", *tokens, f", id {ids[0]}.")
         return Explanation("one token", (sentence,))
-    held = "" if whole is None else f"The vocabulary contains it (id {whole}), but "
-    who = "its own library" if held else "The tokenizer's own library"
-    makes = f"{held}{who} encodes it as {len(ids):,} tokens: "
-    sentence = (makes, *listed(tok, ids, _MOST_LISTED), ".")
+    who = "The" if whole is None else f"The vocabulary contains it (id {whole}), but the"
+    sentence = (f"{who} tokenizer's own library encodes it as {len(ids):,} tokens: ", *tokens, ".")
     return Explanation("not in the vocabulary" if whole is None else "unreachable", (sentence,))
 
 

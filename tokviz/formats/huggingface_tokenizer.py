@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from os import fspath
@@ -170,6 +170,12 @@ class HuggingFaceTokenizer(Tokenizer):
         if skip_special_tokens:
             listed = [one for one in listed if one not in self.specials.skipped_ids]
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
+
+    def stories(
+        self, text: str, parse_specials: bool | AllowedSpecial, tokens: range
+    ) -> Mapping[str, Any]:
+        """Explain the encoding of the pre-tokens of some tokens; see `LibraryTokenizer.stories`."""
+        return self._library.stories(text, self._named(parse_specials), tokens)
 
     def _named(self, allowed: AllowedSpecial | bool) -> str:
         """Return the library's name for the allowed special tokens: it does not support sets."""

@@ -132,6 +132,28 @@ class LibraryTokenizer:
         text: str = self._ask(request)["text"]
         return text
 
+    def stories(self, text: str, specials: str, tokens: range) -> Body:
+        """Explain the encoding of the pre-tokens of some tokens of byte text.
+
+        The first call copies the model in the child, which may use twice its budget.
+
+        Args:
+            text: The text.
+            specials: See `encode`.
+            tokens: The numbers of the tokens.
+
+        Returns:
+            The answer to a request "stories" of `tokviz.process.jobs.huggingface_tokenizer`.
+
+        Raises:
+            JobError: If the child exceeds its limits.
+        """
+        seen = bytetext.RAW_BYTES.sub("\ufffd", text)
+        request = {"first": tokens.start, "stop": tokens.stop, "text": seen, "specials": specials}
+        allowed = {name: limit and 2 * limit for name, limit in self._allowed(len(seen)).items()}
+        answer: Body = self._ask({"do": "stories", **request, **allowed})
+        return answer
+
     def close(self) -> None:
         """End the child; later calls fail. Safe to call twice."""
         self._jobs.close()

@@ -229,6 +229,8 @@ class Tokenizer:
         split_pattern: SplitPattern,
         specials: SpecialTokens,
         normalizer: Normalizer = UNCHANGED,
+        *,
+        ignore_merges: bool | None = None,
     ) -> Tokenizer:
         """Create a tokenizer with the same tokens and merges, but other properties.
 
@@ -236,15 +238,18 @@ class Tokenizer:
             split_pattern: Its split pattern.
             specials: Its special tokens.
             normalizer: Its changes to a text before encoding.
+            ignore_merges: See `Tokenizer`; None for that of this tokenizer.
 
         Raises:
             SpecialTokenError: If a special token has the id of another token.
         """
+        ignore_merges = self.ignore_merges if ignore_merges is None else ignore_merges
         made = Tokenizer.of(
             self.tables, specials, split_pattern=split_pattern,
-            ignore_merges=self.ignore_merges, normalizer=normalizer, name=self.name,
+            ignore_merges=ignore_merges, normalizer=normalizer, name=self.name,
         )  # fmt: skip
-        made._encoder = self._encoder
+        if ignore_merges == self.ignore_merges:
+            made._encoder = self._encoder
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:

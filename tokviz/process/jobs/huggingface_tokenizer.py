@@ -9,6 +9,11 @@ The child reads the file itself, so that a hostile one costs the child's memory 
   it comes from, and the number of its word (pre-token), `NO_WORD` if it has none. If one of the
   file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
+- `{"do": "stories", "text": text, "specials": …, "first": number, "stop": number}`: answers
+  `{"stories": [{"first": number, "stop": number, "story": …, "changes": [[text, text]…],
+  "problem": text}…], "n_words": number}` about the pre-tokens of some tokens: for each its tokens
+  and, unless it is an added token, its `Story` with what normalization changed, or a sentence why
+  there is none.
 
 The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
 text. So all added tokens are marked as special here, except white space. For the library's own
@@ -31,7 +36,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import tokenizers
@@ -42,6 +47,7 @@ from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
 from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.process import limits
+from tokviz.process.jobs.library_stories import LibraryStories
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
@@ -73,6 +79,16 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             with loaded.describing_errors("decode these ids"):
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
+        case "stories":
+            first, stop = request["first"], request["stop"]
+            tokenizer, found = loaded.encode(request["text"], request["specials"])
+            with loaded.describing_errors("explain this text"):
+                stories = _stories(tokenizer, loaded.token_texts.spelling)
+                body = stories.answer(request["text"], found, first, stop)
+            yield body
+
+
+_stories = lru_cache(maxsize=2)(LibraryStories)
 
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -92,6 +108,10 @@ class _TokenTexts:
         self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
         suffix = model.get("end_of_word_suffix")
         self._suffix = suffix if isinstance(suffix, str) else ""
+
+    def spelling(self, token: bytes) -> bytes:
+        """Return a token as its model spells it, except that byte-level tokens become bytes."""
+        return self.bytes_of(token.decode()) if self._byte_level else token
 
     def bytes_of(self, text: str) -> bytes:
         """Return the bytes of a token."""
@@ -141,8 +161,8 @@ class _Loaded:
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
 
-    def encode(self, text: str, specials: str) -> Any:
-        """Encode a text.
+    def encode(self, text: str, specials: str) -> tuple[Any, Any]:
+        """Encode a text; return the tokenizer that did it, and its encoding.
 
         Raises:
             PatternError: If one of the file's regexes exceeds the retry limit of the library.
@@ -152,8 +172,9 @@ class _Loaded:
         tokenizer.encode_special_tokens = specials != "all"
         found = self._encode(tokenizer, text)
         if specials == "none" and not self.added_ids_in_model.isdisjoint(found.ids):
-            found = self._encode(self.tokenizer_without_added_texts, text)
-        return found
+            tokenizer = self.tokenizer_without_added_texts
+            found = self._encode(tokenizer, text)
+        return tokenizer, found
 
     def _encode(self, tokenizer: Any, text: str) -> Any:
         with self.describing_errors("encode this text"):
@@ -262,7 +283,7 @@ def _facts(loaded: _Loaded) -> Iterator[Body]:
 
 
 def _encode(loaded: _Loaded, request: Body) -> Body:
-    found = loaded.encode(request["text"], request["specials"])
+    _, found = loaded.encode(request["text"], request["specials"])
     columns = {
         "ids": found.ids,
         "starts": (start for start, _ in found.offsets),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from typing import Any, TypeVar
 
 Merge = tuple[bytes, bytes]
 """The left and the right token of a merge."""
@@ -11,21 +12,23 @@ Merge = tuple[bytes, bytes]
 PairRank = Callable[[bytes, bytes], int | None]
 """Returns the rank at which two adjacent tokens merge, None if they never do."""
 
+Symbols = TypeVar("Symbols", bytes, tuple[Any, ...])
+
 
 def merge_pre_token(
-    pre_token: bytes,
-    pair_rank: PairRank,
+    pre_token: Symbols,
+    pair_rank: Callable[[Symbols, Symbols], int | None],
     *,
     below: int | None = None,
     on_merge: Callable[[int, int], object] | None = None,
-) -> list[bytes]:
-    """Merge the bytes of one pre-token into tokens.
+) -> list[Symbols]:
+    """Merge the bytes, or other symbols, of one pre-token into tokens.
 
     A heap contains every adjacent pair that can merge. An entry whose tokens have changed since is
     stale and skipped, so n bytes take O(n log n) steps.
 
     Args:
-        pre_token: The bytes of one pre-token.
+        pre_token: The bytes of one pre-token, or a tuple of symbols.
         pair_rank: Returns the rank of two adjacent tokens.
         below: Apply only merges with a lower rank than this.
         on_merge: Called for every merge in order, with the byte offset at which its two tokens

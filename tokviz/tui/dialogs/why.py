@@ -25,7 +25,13 @@ from tokviz.tui.dialogs.base import Hint, PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.card_rows import label_of, lineage_rows, sentence_words, trace_rows
+from tokviz.tui.widgets.card_rows import (
+    label_of,
+    lineage_rows,
+    sentence_words,
+    step_rows,
+    trace_rows,
+)  # fmt: skip
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.spans import Role, Row, Span, Word, flow, words_of
 
@@ -50,6 +56,7 @@ class WhyDialog(PageDialog):
         Binding("c", "copy", show=False),
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
+        Binding("n", "more_paths", show=False),
         Binding("i", "inspect", show=False),
         Binding("f1", "app.guide('why')", show=False),
     ]
@@ -86,13 +93,17 @@ class WhyDialog(PageDialog):
         self._inspect, self._copy = inspect, copy
         self.answers: list[Why] = []
         """The answers so far: of the current and the second tokenizer."""
+        self._all_paths = False
+        """Whether to show all paths that were found through a Unigram model's lattice."""
         self._first: Why | None = None
         """The complete answer of the current tokenizer."""
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
+        paths = ("N", "fewer paths" if self._all_paths else "more paths", "more_paths")
         hints = [
             ("Esc", "close", "cancel"),
+            *[paths] * any(answer.brief() != answer for answer in self.answers),
             ("T", "second tokenizer", "pick"),
             ("C", "copy", "copy"),
             ("I", "characters", "inspect"),
@@ -132,6 +143,7 @@ class WhyDialog(PageDialog):
 
     def _take(self, answers: list[Why]) -> None:
         self.answers = answers
+        self.show_hints()
         self.view.show(self._rows)
         self.fit_height(self.app.size)
         self.call_after_refresh(self.view.lay_out)
@@ -146,7 +158,8 @@ class WhyDialog(PageDialog):
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
             return flow(words_of("One moment…", "dim"), width)
-        return why_rows(self.answers, width)
+        shown = self.answers if self._all_paths else [answer.brief() for answer in self.answers]
+        return why_rows(shown, width)
 
     def on_resize(self, event: events.Resize) -> None:
         """Use the available size, once the rows are created for it."""
@@ -181,6 +194,11 @@ class WhyDialog(PageDialog):
     def action_inspect(self) -> None:
         """Explain the characters, starting with the first."""
         self._inspect()
+
+    def action_more_paths(self) -> None:
+        """Show more or fewer paths through the lattice of a Unigram model."""
+        self._all_paths = not self._all_paths
+        self._take(self.answers)
 
     def action_copy(self) -> None:
         """Copy the whole answer as text."""
@@ -267,7 +285,8 @@ def _as(span: Span, role: Role) -> Span:
 def _cut_rows(answer: Why, width: int) -> list[Row]:
     if not any(cut.alternative or cut.sentences for cut in answer.cuts):
         return []
-    rows: list[Row] = [(Span("What cut it", "heading"),)]
+    is_read = any(cut.story for cut in answer.cuts)
+    rows: list[Row] = [(Span("What the model reads" if is_read else "What cut it", "heading"),)]
     shown = False
     for number, cut in enumerate(answer.cuts):
         if len(answer.cuts) > 1:
@@ -316,13 +335,17 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
 def _merge_rows(answer: Why, width: int) -> list[Row]:
     rows: list[Row] = []
     # A single byte needs no merges.
-    traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.pre_token) > 1]
+    traced = [cut for cut in answer.cuts if cut.story or (cut.trace and len(cut.pre_token) > 1)]
     for cut in traced[:_MOST_TRACED]:
-        assert cut.trace is not None
         rows += [()] if rows else []
-        rows += trace_rows(cut.trace, width)
-        if not cut.trace.steps and not cut.trace.note:
-            rows += flow(words_of("No merge applies."), width)
+        if cut.story is not None:
+            heading = "Most probable paths" if cut.story.n_rows else "How it is encoded"
+            rows += [(Span(heading, "heading"),), *step_rows(cut.story.rows, width)]
+            rows += _said(cut.story.sentences, width)
+        if cut.trace is not None:
+            rows += trace_rows(cut.trace, width)
+            if not cut.trace.steps and not cut.trace.note:
+                rows += flow(words_of("No merge applies."), width)
     if len(traced) > _MOST_TRACED:
         rows += [
             (),

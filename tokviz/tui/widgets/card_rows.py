@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from rich.cells import cell_len
 
+from tokviz.explain.algorithms.story import StoryRow
 from tokviz.explain.describe import CutCharacter
 from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
@@ -331,20 +332,27 @@ def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
     heading: Row = (Span("How it is encoded", "heading"),)
     if trace.note and not trace.steps:
         return [heading, *flow(words_of(trace.note), width)]
-    digits = max([len(f"{step.number:,}") for step in trace.steps], default=0)
-    room = max(1, width - digits - 1)
-    rows: list[Row] = [heading]
-    states = trace.states()
-    new: int | None = None
-    for number, tokens in enumerate(states):
-        if number > _MAX_STEPS:
-            rows.append((Span(f"… {len(trace.steps) - _MAX_STEPS:,} more merges", "dim"),))
-            break
-        if number:
-            new = trace.steps[number - 1].position
-        merge = f"{trace.steps[number - 1].number:>{digits},}" if number else " " * digits
-        rows.append((Span(merge + " ", "dim"), *_state(tokens, new, room)))
+    numbers = [f"{step.number:,}" for step in trace.steps]
+    states = zip(["", *numbers], trace.states(), strict=True)
+    steps = [
+        StoryRow(label, tokens, trace.steps[number - 1].position if number else None)
+        for number, (label, tokens) in enumerate(islice(states, _MAX_STEPS + 1))
+    ]
+    rows = [heading, *step_rows(steps, width)]
+    if len(numbers) > _MAX_STEPS:
+        rows.append((Span(f"… {len(numbers) - _MAX_STEPS:,} more merges", "dim"),))
     return rows
+
+
+def step_rows(steps: Sequence[StoryRow], width: int) -> list[Row]:
+    """Draw the tokens after each step in a row, with the step's label before them."""
+    digits = max((len(step.label) for step in steps), default=0)
+    room = max(1, width - digits - 1)
+    return [
+        (Span(f"{step.label:>{digits}} ", "dim"), *_state(step.tokens, step.new, room))
+        for step in steps
+        if step.tokens
+    ]
 
 
 def _state(tokens: Sequence[bytes], new: int | None, room: int) -> list[Span]:

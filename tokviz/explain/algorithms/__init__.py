@@ -1,0 +1,1 @@
+"""Encoding algorithms step by step: BPE over characters, Unigram, WordPiece, WordLevel, a trie."""
