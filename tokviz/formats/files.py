@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokviz.errors import InputFileError
+from tokviz.formats.conversions import CONVERSIONS
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.hf_native import NeedsLibrary, read_tokenizer_json
@@ -69,6 +70,8 @@ def read_draft(
         PatternError: If the split pattern is not a valid regex.
     """
     path = found.path
+    if found.kind in CONVERSIONS and split_pattern is None:
+        return None
     if split_pattern is not None and found.kind not in ("tiktoken", "vocab", "combined"):
         raise InputFileError(path, "has its own split pattern: leave the other one out")
     match found.kind:

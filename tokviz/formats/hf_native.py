@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
+from tokviz.formats.conversions import read_content
 from tokviz.formats.draft import Draft, build
+from tokviz.formats.equivalents import LONGEST_MATCH
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
-from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding
@@ -26,7 +27,7 @@ KIND = "Hugging Face tokenizer"
 
 Json = dict[str, Any]
 
-_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
+_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece", LONGEST_MATCH)
 _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
 
@@ -64,9 +65,7 @@ def read_tokenizer_json(
     Raises:
         InputFileError: If the file cannot be read, or is damaged.
     """
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-        raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
+    content = read_content(path)
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:
@@ -240,6 +239,8 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
 
 def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:
     """Yield notes on features of the file that tokviz ignores or handles differently."""
+    for guess in content.get("guesses") or ():
+        yield FileFinding("note", "guess", "", guess, "choose another file if tokens look wrong")
     post = read_post_processor(content)
     if post.problem or post.json:
         adds = f"its post-processor adds {len(post.before)} tokens before a text, {len(post.after)}"

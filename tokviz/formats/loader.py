@@ -69,7 +69,9 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     # Imported here because a built-in tokenizer does not need it.
-    from tokviz.formats.recognize import find
+    from tokviz.formats.conversions import CONVERSIONS
+    from tokviz.formats.hf_native import KIND
+    from tokviz.formats.recognize import TITLES, find
 
     found = find(os.path.expanduser(path))
     made = read(found, split_pattern, os.fspath(path))
@@ -78,6 +80,8 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
         from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 
         made = HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+    if found.kind in CONVERSIONS:
+        made.source = made.source.replace(KIND, TITLES[found.kind], 1)
     made.folder = os.path.abspath(found.path if found.kind == "run" else found.path.parent)
     return made
 
