@@ -47,11 +47,15 @@ def read_content(path: StrPath) -> Json:
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
     if kind is None:
-        content.pop("guesses", None)
+        for key in _OWN_KEYS:
+            content.pop(key, None)
         return content
     content = {"version": "1.0", "truncation": None, "padding": None, **_EMPTY, **content}
     return content if kind == "gguf" else with_config(content, place)
 
+
+_OWN_KEYS = ("guesses", "tokenizer_config")
+"""Keys that no `tokenizer.json` has: sentences about guesses, and a config for chat templates."""
 
 _EMPTY: Json = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
 
@@ -75,7 +79,8 @@ def own_tokenizer(path: StrPath, content: Json, made: Callable[[Json], Any]) -> 
     Raises:
         JobError: If it cannot be created.
     """
-    content.pop("guesses", None)
+    for key in _OWN_KEYS:
+        content.pop(key, None)
     if content["model"].get("type") == LONGEST_MATCH:
         return RwkvTokenizer(content["model"]["vocab"])
     if _kind(path) == "sentencepiece":

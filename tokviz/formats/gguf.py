@@ -36,6 +36,7 @@ Json = dict[str, Any]
 _TYPECODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
               12: "d"}  # fmt: skip
 _STRING, _ARRAY = 8, 9
+_SIZE = struct.Struct("<Q")
 _MOST_KEYS = 10_000
 _MOST_ITEMS = 4 * MAX_TOKEN_ID
 
@@ -76,6 +77,27 @@ class _Metadata:
         except UnicodeDecodeError:
             raise self.error("a text of the metadata is not UTF-8", data - len(start)) from None
 
+    def strings(self, n_items: int) -> list[str]:
+        """Read many texts, without a call for each."""
+        data, at, n_bytes, size_at = self._data, self._at, len(self._data), _SIZE.unpack_from
+        found = []
+        try:
+            for _ in range(n_items):
+                start = at + 8
+                end = start + size_at(data, at)[0]
+                if end > n_bytes:
+                    break
+                found.append(data[start:end].decode())
+                at = end
+        except UnicodeDecodeError:
+            raise self.error("a text of the metadata is not UTF-8", at) from None
+        except struct.error:
+            pass  # too few bytes for a size
+        if len(found) < n_items:
+            raise self.error("the metadata is cut off: download the file again", at)
+        self._at = at
+        return found
+
     def value(self, kind: int) -> Any:
         if kind == _STRING:
             return self.string()
@@ -84,7 +106,7 @@ class _Metadata:
             if n_items > _MOST_ITEMS:
                 raise self.error(f"a list of {n_items:,} values is longer than any vocabulary")
             if of == _STRING:
-                return [self.string() for _ in range(n_items)]
+                return self.strings(n_items)
             if of in _TYPECODES:
                 size = struct.calcsize("<" + _TYPECODES[of])
                 numbers = self.bytes(size * n_items)
@@ -147,7 +169,27 @@ def read_gguf(path: StrPath) -> Json:
                                        f"{len(tokens or ()):,} tokens")  # fmt: skip
     content: Json = _KINDS[kind](metadata, path)
     _add_special_tokens(content, metadata)
-    return content
+    return content | {"tokenizer_config": _config(metadata)}
+
+
+_TEMPLATE = "tokenizer.chat_template"
+
+
+def _config(metadata: Json) -> Json:
+    """Return what a `tokenizer_config.json` holds for chat templates."""
+    tokens = metadata["tokenizer.ggml.tokens"]
+    config: Json = {}
+    names = {"bos": "bos", "eos": "eos", "unknown": "unk", "padding": "pad"}
+    for name, short in names.items():
+        number = metadata.get(f"tokenizer.ggml.{name}_token_id")
+        if isinstance(number, int) and 0 <= number < len(tokens):
+            config[f"{short}_token"] = tokens[number]
+    config["chat_template"] = [
+        {"name": key.removeprefix(_TEMPLATE).lstrip(".") or "default", "template": text}
+        for key, text in metadata.items()
+        if isinstance(text, str) and (key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."))
+    ]
+    return config
 
 
 def _add_special_tokens(content: Json, metadata: Json) -> None:

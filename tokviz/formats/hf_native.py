@@ -71,8 +71,11 @@ def read_tokenizer_json(
     except NotNativeError as reason:
         model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
         return NeedsLibrary(path, {**content, "model": model}, str(reason))
+    config = content.get("tokenizer_config", {})
     del content
-    return build(draft, name or str(path))
+    tokenizer = build(draft, name or str(path))
+    tokenizer.config = config
+    return tokenizer
 
 
 def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None = None) -> Draft:

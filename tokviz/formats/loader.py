@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from tokviz.errors import InputFileError
+from tokviz.formats.budget import before_large
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file, resolve_name
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -39,7 +40,9 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
             pattern although one is given.
         PatternError: If the split pattern is not a valid regex.
     """
-    return load_by(_read_here, name, split_pattern)
+    # As in the app once the user agrees: the author of the program has chosen the file.
+    with before_large(lambda sentence: None):
+        return load_by(_read_here, name, split_pattern)
 
 
 Read = Callable[["RecognizedFile", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
