@@ -88,9 +88,7 @@ def read_model_files(folder: Path) -> ModelFiles:
     return _of_config(_object(folder / CONFIG), templates, folder)
 
 
-def _of_config(
-    config: Mapping[str, Any], templates: dict[str, str], folder: Path
-) -> ModelFiles:
+def _of_config(config: Mapping[str, Any], templates: dict[str, str], folder: Path) -> ModelFiles:
     """Read a config; the files of the folder complete it."""
     fields = {key: config.get(key) for key in config if key.endswith("_token")}
     added = config.get("added_tokens_decoder")

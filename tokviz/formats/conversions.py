@@ -14,11 +14,15 @@ from typing import Any
 
 from tokviz.errors import InputFileError
 from tokviz.formats.equivalents import LONGEST_MATCH
-from tokviz.formats.gguf import MAGIC, read_gguf
+from tokviz.formats.gguf import MAGIC, read_gguf, unigram_of
 from tokviz.formats.hf_folder import read_hf_folder, with_config
 from tokviz.formats.recognize import Kind, find
 from tokviz.formats.rwkv import RwkvTokenizer, read_rwkv
-from tokviz.formats.sentencepiece import SentencePieceTokenizer, read_sentencepiece
+from tokviz.formats.sentencepiece import (
+    MAX_BYTES,
+    SentencePieceTokenizer,
+    read_sentencepiece,
+)
 from tokviz.formats.wordlists import read_clip, read_wordpiece
 from tokviz.storage.files import StrPath, file_state, read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
@@ -83,8 +87,11 @@ def own_tokenizer(path: StrPath, content: Json, made: Callable[[Json], Any]) -> 
         content.pop(key, None)
     if content["model"].get("type") == LONGEST_MATCH:
         return RwkvTokenizer(content["model"]["vocab"])
-    if _kind(path) == "sentencepiece":
-        return SentencePieceTokenizer(path, made(content))
+    kind = _kind(path)
+    if kind == "sentencepiece":
+        return SentencePieceTokenizer(read_file(path, limit=MAX_BYTES), made(content))
+    if kind == "gguf" and content["model"].get("type") == "Unigram":
+        return SentencePieceTokenizer(unigram_of(path), made(content))
     return made(content)
 
 

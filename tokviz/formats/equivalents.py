@@ -50,7 +50,7 @@ def sentencepiece_bpe(
     charsmap: str = "", squeeze: bool = False,
 ) -> Json:  # fmt: skip
     """Return SentencePiece's BPE, which merges the whole text with `▁` for spaces."""
-    before = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
+    before: list[Json] = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
     normalizers = [*_normalizers(charsmap, squeeze), *before, _SPACE]
     decoders = [_TO_SPACE, {"type": "ByteFallback"}, {"type": "Fuse"}]
     has_bytes = "<0x00>" in vocab
@@ -68,7 +68,7 @@ def merges_by_score(scores: Mapping[str, float]) -> list[tuple[str, str]]:
     Of merges with equal results, the one with the longer left side is first, because
     SentencePiece applies the leftmost one.
     """
-    found = []
+    found: list[tuple[float, int, tuple[str, str]]] = []
     for token, score in scores.items():
         for at in range(len(token) - 1, 0, -1):
             left, right = token[:at], token[at:]
@@ -94,8 +94,10 @@ def unigram(
 
 
 def _normalizers(charsmap: str, squeeze: bool) -> list[Json]:
-    precompiled = [{"type": "Precompiled", "precompiled_charsmap": charsmap}] if charsmap else []
-    runs = [{"type": "Strip", "strip_left": True, "strip_right": True},
+    precompiled: list[Json] = (
+        [{"type": "Precompiled", "precompiled_charsmap": charsmap}] if charsmap else []
+    )
+    runs: list[Json] = [{"type": "Strip", "strip_left": True, "strip_right": True},
             {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]  # fmt: skip
     return precompiled + (runs if squeeze else [])
 
@@ -112,9 +114,7 @@ def wordpiece(vocab: Mapping[str, int], *, lowercase: bool, strip_accents: bool 
     }  # fmt: skip
 
 
-CLIP_WORDS = (
-    r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
-)
+CLIP_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 """The words of CLIP's tokenizer. Source: openai/CLIP `clip/simple_tokenizer.py`."""
 
 

@@ -17,7 +17,6 @@ import struct
 from array import array
 from base64 import b64encode
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tokviz.errors import InputFileError
@@ -25,6 +24,7 @@ from tokviz.formats import equivalents
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.draft import MAX_TOKEN_ID
 from tokviz.formats.huggingface import pre_tokenizer
+from tokviz.formats.sentencepiece import unigram_model
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath, reading
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
@@ -279,16 +279,44 @@ def _sentencepiece_bpe(metadata: Json, path: StrPath) -> Json:
     )
 
 
+class _Unigram:
+    """The parts of Unigram in the metadata."""
+
+    def __init__(self, metadata: Json, path: StrPath) -> None:
+        tokens, scores = metadata["tokenizer.ggml.tokens"], _scores(metadata, path)
+        types = metadata.get("tokenizer.ggml.token_type") or [1] * len(tokens)
+        self.pieces: list[tuple[str, float, int]] = [*zip(tokens, scores, types, strict=True)]
+        charsmap = metadata.get("tokenizer.ggml.precompiled_charsmap", [])
+        try:
+            self.charsmap = b"".join(one.to_bytes(1, signed=one < 0) for one in charsmap)
+        except (AttributeError, TypeError, OverflowError):
+            key = "tokenizer.ggml.precompiled_charsmap"
+            raise InputFileError(path, f"{key}: is not a list of bytes") from None
+        self.squeeze = bool(metadata.get("tokenizer.ggml.remove_extra_whitespaces", False))
+        self.prefix = bool(metadata.get("tokenizer.ggml.add_space_prefix", False))
+        unknown = metadata.get("tokenizer.ggml.unknown_token_id")
+        self.unknown = unknown if isinstance(unknown, int) else 2
+
+
 def _unigram(metadata: Json, path: StrPath) -> Json:
-    charsmap = bytes(metadata.get("tokenizer.ggml.precompiled_charsmap", b""))
-    unknown = metadata.get("tokenizer.ggml.unknown_token_id", 2)
+    parts = _Unigram(metadata, path)
     return equivalents.unigram(
-        [*zip(metadata["tokenizer.ggml.tokens"], _scores(metadata, path), strict=True)],
-        unknown if isinstance(unknown, int) else 2,
-        charsmap=b64encode(charsmap).decode(),
-        squeeze=bool(metadata.get("tokenizer.ggml.remove_extra_whitespaces", False)),
-        prefix=bool(metadata.get("tokenizer.ggml.add_space_prefix", True)),
+        [(text, score) for text, score, _ in parts.pieces],
+        parts.unknown,
+        charsmap=b64encode(parts.charsmap).decode(),
+        squeeze=parts.squeeze,
+        prefix=parts.prefix,
     )
+
+
+def unigram_of(path: StrPath) -> bytes:
+    """Return the Unigram of a GGUF file as the content of a SentencePiece model.
+
+    Raises:
+        InputFileError: If the file is damaged.
+    """
+    parts = _Unigram(read_metadata(path), path)
+    return unigram_model(parts.pieces, parts.charsmap, prefix=parts.prefix, squeeze=parts.squeeze)
 
 
 def _wordpiece(metadata: Json, path: StrPath) -> Json:

@@ -15,6 +15,7 @@ from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import pre_tokenizer
 from tokviz.formats.merge_files import read_merges
 from tokviz.formats.recognize import find
+from tokviz.formats.vocab_files import LIKE_SPECIAL
 from tokviz.formats.wordlists import clip_content, config_beside
 from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
@@ -22,7 +23,8 @@ from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 Json = dict[str, Any]
 
 _OTHER_IDS = (
-    "XLMRoberta", "MBart", "Camembert", "Barthez", "NllbToken", "M2M100", "XGLM", "Bartpho", "BigBird",
+    "XLMRoberta", "MBart", "Camembert", "Barthez", "NllbToken", "M2M100", "XGLM", "Bartpho",
+    "BigBird",
     "Pegasus", "Reformer", "Deberta", "Plbart", "PLBart", "Speech2Text", "Marian",
 )  # fmt: skip
 """Starts of classes that number the pieces of a SentencePiece model in another way."""
@@ -43,7 +45,7 @@ def read_hf_folder(path: Path) -> Json:
     pairs = [(_spelled(left), _spelled(right)) for left, right in merges]
     kind = str(config.get("tokenizer_class", ""))
     if kind.startswith("CLIP"):
-        return clip_content(vocab, [pair for pair in pairs])
+        return clip_content(vocab, pairs)
     name = "qwen2" if kind.startswith("Qwen2") else "gpt2"
     splits = pre_tokenizer(get_split_pattern(name))["pretokenizers"][:-1]
     content = equivalents.byte_level_bpe(vocab, pairs, splits)
@@ -52,6 +54,15 @@ def read_hf_folder(path: Path) -> Json:
             "type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True,
         }  # fmt: skip
         del content["pre_tokenizer"]["pretokenizers"][:-1]
+    if not isinstance(config.get("added_tokens_decoder"), dict):
+        made = {left + right for left, right in pairs}
+        found = {text: number for text, number in vocab.items()
+                 if LIKE_SPECIAL.fullmatch(text) and text not in made}  # fmt: skip
+        content["added_tokens"] = [equivalents.added_token(*item) for item in found.items()]
+        shown = ", ".join([*found][:4])
+        content["guesses"] = [f"the special tokens are a guess: no merge makes {shown}"][
+            : len(found)
+        ]
     return content | {"normalizer": {"type": "NFC"} if name == "qwen2" else None}
 
 
@@ -73,14 +84,20 @@ def with_config(content: Json, path: Path) -> Json:
     known = {token["content"]: token for token in content.get("added_tokens") or ()}
     vocab = content["model"]["vocab"]
     listed = config.get("added_tokens_decoder")
-    ids = {text: number for number, (text, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+    ids = (
+        {text: number for number, (text, _) in enumerate(vocab)}
+        if isinstance(vocab, list)
+        else vocab
+    )
     for number, token in sorted(
         (int(key), token) for key, token in (listed if isinstance(listed, dict) else {}).items()
         if key.isdecimal() and len(key) < 8
         and isinstance(token, dict) and isinstance(token.get("content"), str)
     ):  # fmt: skip
         text = token["content"]
-        flags = {key: bool(token.get(key)) for key in ("lstrip", "rstrip", "single_word", "special")}
+        flags = {
+            key: bool(token.get(key)) for key in ("lstrip", "rstrip", "single_word", "special")
+        }
         flags["normalized"] = bool(token.get("normalized"))
         if ids.setdefault(text, number) != number:
             raise InputFileError(path, f"the token {text[:40]!r} has the id {ids[text]}, but "
@@ -88,7 +105,7 @@ def with_config(content: Json, path: Path) -> Json:
         if isinstance(vocab, list) and number >= len(vocab):
             if number > len(vocab):
                 raise InputFileError(path, f"no token has the id {len(vocab)}, but "
-                                           f"tokenizer_config.json adds one with {number}")  # fmt: skip
+                                           f"tokenizer_config.json adds {number}")  # fmt: skip
             vocab.append((text, 0.0))
         known[text] = equivalents.added_token(text, number, **flags)
     return content | {"added_tokens": sorted(known.values(), key=lambda token: token["id"])}

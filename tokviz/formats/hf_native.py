@@ -27,7 +27,7 @@ KIND = "Hugging Face tokenizer"
 
 Json = dict[str, Any]
 
-_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece", LONGEST_MATCH)
+_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _MODEL_OPTIONS = ("dropout", "continuing_subword_prefix", "end_of_word_suffix")
 _ADDED_OPTIONS = ("lstrip", "rstrip", "single_word")
 
@@ -134,7 +134,7 @@ def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if "vocab" not in model:
         raise InputFileError(path, "its key 'model' has no `vocab`: the file is not complete")
-    if "type" in model and kind not in _MODELS:
+    if "type" in model and kind not in (*_MODELS, LONGEST_MATCH):
         known = ", ".join(_MODELS)
         raise InputFileError(
             path, f"model.type: {str(kind)[:40]!r} is not a model: tokviz knows {known}"

@@ -85,6 +85,8 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
         made = HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
     if found.kind in CONVERSIONS:
         made.source = made.source.replace(KIND, TITLES[found.kind], 1)
+        notes = made.load_report.findings if made.load_report else ()
+        made.pattern_doubt = next((note.message for note in notes if note.code == "guess"), "")
     made.folder = os.path.abspath(found.path if found.kind == "run" else found.path.parent)
     return made
 

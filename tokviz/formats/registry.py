@@ -191,7 +191,6 @@ def _model_name(path: Path) -> str:
     return next(telling, folders[0] if folders else path.name)
 
 
-
 def place_words(source: str) -> tuple[str, str]:
     """Return the short name and the location of a tokenizer's source; both safe to show.
 

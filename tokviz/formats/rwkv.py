@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,7 +40,9 @@ def read_rwkv(path: StrPath) -> Json:
             raise InputFileError(path, reason)
         spelled, token_id = to_characters(token), int(match[1])
         if len(token) > MAX_TOKEN_BYTES or token_id > MAX_TOKEN_ID:
-            raise InputFileError(path, f"line {number:,}: the token is too long or its id too large")
+            raise InputFileError(
+                path, f"line {number:,}: the token is too long or its id too large"
+            )
         if spelled in vocab or token_id in ids:
             raise InputFileError(path, f"line {number:,}: the token or its id is there twice")
         vocab[spelled] = token_id
@@ -49,9 +52,11 @@ def read_rwkv(path: StrPath) -> Json:
 
 def _token(literal: str) -> bytes:
     try:
-        value = ast.literal_eval(literal)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # about an unknown escape sequence
+            value = ast.literal_eval(literal)
         return value.encode() if isinstance(value, str) else value
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, Warning):
         return b""
 
 

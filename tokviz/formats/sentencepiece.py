@@ -131,6 +131,28 @@ def read_sentencepiece(path: StrPath) -> Json:
     return content
 
 
+def unigram_model(
+    pieces: Iterable[tuple[str, float, int]], charsmap: bytes, *, prefix: bool, squeeze: bool
+) -> bytes:
+    """Return the content of a `.model` file of Unigram with these pieces; see `_Model`."""
+
+    def varint(value: int) -> bytes:
+        low = bytes([value & 127 | (value > 127) << 7])
+        return low + varint(value >> 7) if value > 127 else low
+
+    def field(number: int, value: bytes | bool | int) -> bytes:
+        if isinstance(value, bytes):
+            return varint(number << 3 | 2) + varint(len(value)) + value
+        return varint(number << 3) + varint(value)
+
+    listed = (
+        field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, kind))
+        for text, score, kind in pieces
+    )
+    normalizer = field(2, charsmap) + field(3, prefix) + field(4, squeeze)
+    return b"".join(listed) + field(2, field(3, _UNIGRAM)) + field(3, normalizer)
+
+
 class SentencePieceTokenizer:
     """The `sentencepiece` package, with the methods of `tokenizers.Tokenizer` that tokviz uses.
 
@@ -140,11 +162,11 @@ class SentencePieceTokenizer:
 
     encode_special_tokens = False
 
-    def __init__(self, path: StrPath, equivalent: Any) -> None:
+    def __init__(self, model: bytes, equivalent: Any) -> None:
         """Load a model.
 
         Args:
-            path: The file.
+            model: The content of a `.model` file.
             equivalent: The equivalent `tokenizers.Tokenizer`, for everything except encoding.
 
         Raises:
@@ -155,9 +177,7 @@ class SentencePieceTokenizer:
         except ImportError:
             raise JobError(f"a SentencePiece model {missing_package('sentencepiece')}") from None
         try:
-            self._processor = sentencepiece.SentencePieceProcessor(
-                model_proto=read_file(path, limit=MAX_BYTES)
-            )
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except Exception as error:  # the package raises nothing more precise
             raise JobError(f"SentencePiece rejects it: {str(error)[:200]}") from None
         self._equivalent = equivalent
