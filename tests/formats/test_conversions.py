@@ -24,8 +24,8 @@ from tokviz.formats.files import read
 from tokviz.formats.recognize import find, recognize
 
 TEXTS = [
-    "", "a", " ab  aab\n", "he <|end|> he", "caf\u00e9 cafe\u0301 Stra\u00dfe", "你好，世界", "👩‍👩‍👧‍👦",
-    "👍🏽 1️⃣", "\x00\x01\x7f\u200b\ufeff\u00a0", "aaaaaaaaaaaaaaaaaaaaaaa", "\r\n\r\n \t",
+    "", "a", " ab  aab\n", "he <|end|> he", "caf\u00e9 cafe\u0301 Stra\u00dfe", "你好，世界",
+    "👍🏽 1️⃣", "\x00\x01\x7f\u200b\ufeff\u00a0", "a" * 23, "\r\n\r\n \t", "👩‍👩‍👧‍👦",
     "1234567", "HELLO World's", "\uac01\u1100\u1161 ﬁ ½ ① ｶﾞ", "abababab baaba", "<s>ab</s>",
 ]  # fmt: skip
 CORPUS = "the cat sat on the mat. naïve café, hello world! 123 456 ab aab 你好 世界\n" * 40

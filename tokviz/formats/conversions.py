@@ -14,7 +14,7 @@ from typing import Any
 
 from tokviz.errors import InputFileError
 from tokviz.formats.equivalents import LONGEST_MATCH
-from tokviz.formats.gguf import MAGIC, read_gguf, unigram_of
+from tokviz.formats.gguf import MAGIC, read_gguf, unigram_pieces
 from tokviz.formats.hf_folder import read_hf_folder, with_config
 from tokviz.formats.recognize import Kind, find
 from tokviz.formats.rwkv import RwkvTokenizer, read_rwkv
@@ -22,6 +22,7 @@ from tokviz.formats.sentencepiece import (
     MAX_BYTES,
     SentencePieceTokenizer,
     read_sentencepiece,
+    unigram_model,
 )
 from tokviz.formats.wordlists import read_clip, read_wordpiece
 from tokviz.storage.files import StrPath, file_state, read_file
@@ -91,7 +92,7 @@ def own_tokenizer(path: StrPath, content: Json, made: Callable[[Json], Any]) -> 
     if kind == "sentencepiece":
         return SentencePieceTokenizer(read_file(path, limit=MAX_BYTES), made(content))
     if kind == "gguf" and content["model"].get("type") == "Unigram":
-        return SentencePieceTokenizer(unigram_of(path), made(content))
+        return SentencePieceTokenizer(unigram_model(*unigram_pieces(path)), made(content))
     return made(content)
 
 

@@ -1,29 +1,40 @@
 """Contents of a `tokenizer.json` that are equivalent to the tokenizers of other files.
 
-With them, all formats share the readers, checks and child processes of `tokenizer.json`.
+With them, all formats share the readers, checks and child processes of `tokenizer.json`. The parts
+that are the same for every file of a kind are in `assets/words/equivalents.json`. Sources: the
+converters in transformers 5.24 `convert_slow_tokenizer.py`, and openai/CLIP
+`clip/simple_tokenizer.py` for "clip".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 
 Json = dict[str, Any]
 
 LONGEST_MATCH = "RWKV"
-"""The model type of `longest_match`, which Hugging Face's library does not have."""
-
-_BYTE_LEVEL = {
-    "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
-}  # fmt: skip
-_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-_TO_SPACE = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
-_STRIP_FIRST = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+"""The model type of RWKV's greedy longest match, which Hugging Face's library does not have."""
 
 
-def sequence(kind: str, parts: Sequence[Json]) -> Json | None:
-    """Join parts of one kind, such as "normalizers"; None if there are none."""
-    return {"type": "Sequence", kind: [*parts]} if parts else None
+def equivalent(kind: str, **model: Any) -> Json:
+    """Return the content for a kind in `equivalents.json` with more fields of its model."""
+    content: Json = json.loads(asset_path("words/equivalents.json").read_bytes())[kind]
+    content["model"] |= model
+    return content
+
+
+def byte_level(patterns: Iterable[SplitPattern], **model: Any) -> Json:
+    """Return byte-level BPE that splits by one pattern after another."""
+    content = equivalent("byte_level", **model)
+    splits = [split for pattern in patterns for split in pattern.hf_splits()]
+    steps = [*splits, content["decoder"]]
+    return content | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}
 
 
 def added_token(text: str, token_id: int, *, special: bool = True, **options: bool) -> Json:
@@ -32,37 +43,43 @@ def added_token(text: str, token_id: int, *, special: bool = True, **options: bo
     return {"id": token_id, "content": text, **flags, "special": special, **options}
 
 
-def byte_level_bpe(
-    vocab: Mapping[str, int], merges: Iterable[Any], splits: Sequence[Json], *,
-    ignore_merges: bool = False,
+def sentencepiece(
+    pieces: Mapping[str, float], vocab: Mapping[str, int], unknown: str, *, is_bpe: bool = True,
+    prefix: bool = True, squeeze: bool = False, charsmap: bytes = b"", merges: Any = None,
 ) -> Json:  # fmt: skip
-    """Return byte-level BPE with pre-tokenizers."""
-    return {
-        "pre_tokenizer": sequence("pretokenizers", [*splits, _BYTE_LEVEL]),
-        "decoder": _BYTE_LEVEL,
-        "model": {"type": "BPE", "vocab": vocab, "merges": [*merges],
-                  "ignore_merges": ignore_merges},
-    }  # fmt: skip
+    """Return SentencePiece's BPE or Unigram.
 
-
-def sentencepiece_bpe(
-    vocab: Mapping[str, int], merges: Iterable[Any], *, prefix: bool, unknown: str | None,
-    charsmap: str = "", squeeze: bool = False,
-) -> Json:  # fmt: skip
-    """Return SentencePiece's BPE, which merges the whole text with `▁` for spaces."""
-    before: list[Json] = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
-    normalizers = [*_normalizers(charsmap, squeeze), *before, _SPACE]
-    decoders = [_TO_SPACE, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    Args:
+        pieces: Texts and scores; of BPE only of those that merges can make.
+        vocab: Texts and ids of all pieces.
+        unknown: The piece for unknown characters.
+        is_bpe: Whether it is BPE, which merges the whole text with `▁` for spaces.
+        prefix: Whether a text gets a space before it.
+        squeeze: Whether runs of spaces become one.
+        charsmap: The compiled normalization rules.
+        merges: The merges, if scores do not give them.
+    """
+    rules = b64encode(charsmap).decode()
+    steps: list[Json] = [{"type": "Precompiled", "precompiled_charsmap": rules}] if rules else []
+    if squeeze:
+        steps.append({"type": "Strip", "strip_left": True, "strip_right": True})
+        steps.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
     has_bytes = "<0x00>" in vocab
-    return {
-        "normalizer": sequence("normalizers", normalizers),
-        "decoder": sequence("decoders", [*decoders, *([_STRIP_FIRST] if prefix else [])]),
-        "model": {"type": "BPE", "vocab": vocab, "merges": [*merges], "unk_token": unknown,
-                  "fuse_unk": True, "byte_fallback": has_bytes},
-    }  # fmt: skip
+    if is_bpe:
+        steps += [{"type": "Prepend", "prepend": "▁"}] if prefix else []
+        steps.append({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
+        merges = _merges_by_score(pieces) if merges is None else merges
+        content = equivalent("sentencepiece_bpe", vocab=vocab, merges=merges, unk_token=unknown,
+                             byte_fallback=has_bytes)  # fmt: skip
+        if not prefix:
+            del content["decoder"]["decoders"][-1]
+    else:
+        content = equivalent("unigram", vocab=[*pieces.items()], unk_id=vocab.get(unknown, 0),
+                             byte_fallback=has_bytes)  # fmt: skip
+    return content | {"normalizer": {"type": "Sequence", "normalizers": steps} if steps else None}
 
 
-def merges_by_score(scores: Mapping[str, float]) -> list[tuple[str, str]]:
+def _merges_by_score(scores: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return the merges of SentencePiece's BPE: every way to build a token, best score first.
 
     Of merges with equal results, the one with the longer left side is first, because
@@ -71,72 +88,6 @@ def merges_by_score(scores: Mapping[str, float]) -> list[tuple[str, str]]:
     found: list[tuple[float, int, tuple[str, str]]] = []
     for token, score in scores.items():
         for at in range(len(token) - 1, 0, -1):
-            left, right = token[:at], token[at:]
-            if left in scores and right in scores:
-                found.append((-score, len(found), (left, right)))
+            if token[:at] in scores and token[at:] in scores:
+                found.append((-score, len(found), (token[:at], token[at:])))
     return [merge for _, _, merge in sorted(found)]
-
-
-def unigram(
-    scores: Sequence[tuple[str, float]], unknown: int, *, charsmap: str = "",
-    squeeze: bool = False, prefix: bool = True,
-) -> Json:  # fmt: skip
-    """Return SentencePiece's Unigram; `charsmap` in base64, `squeeze` for runs of spaces."""
-    spaces = {"type": "Metaspace", "replacement": "▁", "split": True,
-              "prepend_scheme": "always" if prefix else "never"}  # fmt: skip
-    return {
-        "normalizer": sequence("normalizers", _normalizers(charsmap, squeeze)),
-        "pre_tokenizer": spaces,
-        "decoder": spaces,
-        "model": {"type": "Unigram", "vocab": scores, "unk_id": unknown,
-                  "byte_fallback": any(text == "<0x00>" for text, _ in scores)},
-    }  # fmt: skip
-
-
-def _normalizers(charsmap: str, squeeze: bool) -> list[Json]:
-    precompiled: list[Json] = (
-        [{"type": "Precompiled", "precompiled_charsmap": charsmap}] if charsmap else []
-    )
-    runs: list[Json] = [{"type": "Strip", "strip_left": True, "strip_right": True},
-            {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]  # fmt: skip
-    return precompiled + (runs if squeeze else [])
-
-
-def wordpiece(vocab: Mapping[str, int], *, lowercase: bool, strip_accents: bool | None) -> Json:
-    """Return BERT's WordPiece."""
-    return {
-        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
-                       "strip_accents": strip_accents, "lowercase": lowercase},
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                  "max_input_chars_per_word": 100, "vocab": vocab},
-    }  # fmt: skip
-
-
-CLIP_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
-"""The words of CLIP's tokenizer. Source: openai/CLIP `clip/simple_tokenizer.py`."""
-
-
-def clip(vocab: Mapping[str, int], merges: Iterable[Any], unknown: str) -> Json:
-    """Return CLIP's BPE with `</w>` at the ends of words."""
-    normalizers: list[Json] = [
-        {"type": "NFC"},
-        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
-        {"type": "Lowercase"},
-    ]
-    words = {"type": "Split", "pattern": {"Regex": CLIP_WORDS}, "behavior": "Removed",
-             "invert": True}  # fmt: skip
-    return {
-        "normalizer": sequence("normalizers", normalizers),
-        "pre_tokenizer": sequence("pretokenizers", [words, _BYTE_LEVEL]),
-        "decoder": _BYTE_LEVEL,
-        "model": {"type": "BPE", "vocab": vocab, "merges": [*merges], "unk_token": unknown,
-                  "continuing_subword_prefix": "", "end_of_word_suffix": "</w>"},
-    }  # fmt: skip
-
-
-def longest_match(vocab: Mapping[str, int]) -> Json:
-    """Return RWKV's greedy longest match; tokens in the characters of `byte_level`."""
-    model = {"type": LONGEST_MATCH, "vocab": vocab}
-    return {"pre_tokenizer": None, "decoder": _BYTE_LEVEL, "model": model}

@@ -14,17 +14,12 @@ import json
 import mmap
 import re
 import struct
-from array import array
-from base64 import b64encode
-from functools import cache
 from typing import Any
 
 from tokviz.errors import InputFileError
-from tokviz.formats import equivalents
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.draft import MAX_TOKEN_ID
-from tokviz.formats.huggingface import pre_tokenizer
-from tokviz.formats.sentencepiece import unigram_model
+from tokviz.formats.equivalents import added_token, byte_level, equivalent, sentencepiece
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath, reading
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
@@ -33,330 +28,229 @@ MAGIC = b"GGUF"
 
 Json = dict[str, Any]
 
-_TYPECODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
-              12: "d"}  # fmt: skip
+_TYPECODES = dict(enumerate(["B", "b", "H", "h", "I", "i", "f", "?"])) | {10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _SIZE = struct.Struct("<Q")
-_MOST_KEYS = 10_000
-_MOST_ITEMS = 4 * MAX_TOKEN_ID
+_MOST_KEYS, _MOST_ITEMS = 10_000, 4 * MAX_TOKEN_ID
 
-_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
 """Values of `tokenizer.ggml.token_type`; see `llama_token_type` in llama.cpp `include/llama.h`."""
 
+_TEMPLATE = "tokenizer.chat_template"
 _USE_ANOTHER = "choose the tokenizer.json of the same model"
+_CUT_OFF = "the metadata is cut off: download the file again"
 
 
 class _Metadata:
-    """The position in the metadata of a file.
+    """A position in the metadata. Its methods raise `InputFileError` with the byte offset."""
 
-    Every method raises `InputFileError` with the byte offset if the file is damaged.
-    """
-
-    def __init__(self, data: mmap.mmap | bytes, path: StrPath) -> None:
+    def __init__(self, data: mmap.mmap, path: StrPath) -> None:
         self._data, self._path, self._at = data, path, 0
 
-    def error(self, reason: str, at: int | None = None) -> InputFileError:
-        return InputFileError(self._path, f"byte {self._at if at is None else at:,}: {reason}")
+    def error(self, reason: str) -> InputFileError:
+        return InputFileError(self._path, f"byte {self._at:,}: {reason}")
 
-    def number(self, typecode: str) -> Any:
-        size = struct.calcsize("<" + typecode)
-        return struct.unpack("<" + typecode, self.bytes(size))[0]
+    def numbers(self, typecode: str, n: int = 1) -> tuple[Any, ...]:
+        size = n * struct.calcsize(f"<{typecode}")
+        if self._at + size > len(self._data):
+            raise self.error(_CUT_OFF)
+        self._at += size
+        return struct.unpack_from(f"<{n}{typecode}", self._data, self._at - size)
 
-    def bytes(self, size: int) -> bytes:
-        end = self._at + size
-        if end > len(self._data):
-            raise self.error("the metadata is cut off: download the file again")
-        part = self._data[self._at : end]
-        self._at = end
-        return part
-
-    def string(self) -> str:
-        start, data = self.bytes(self.number("Q")), self._at
+    def strings(self, n: int = 1) -> list[str]:
+        data, at, n_bytes, size_at, found = self._data, self._at, len(self._data), _SIZE, []
         try:
-            return start.decode()
-        except UnicodeDecodeError:
-            raise self.error("a text of the metadata is not UTF-8", data - len(start)) from None
-
-    def strings(self, n_items: int) -> list[str]:
-        """Read many texts, without a call for each."""
-        data, at, n_bytes, size_at = self._data, self._at, len(self._data), _SIZE.unpack_from
-        found = []
-        try:
-            for _ in range(n_items):
+            for _ in range(n):  # without a call for each
                 start = at + 8
-                end = start + size_at(data, at)[0]
+                end = start + size_at.unpack_from(data, at)[0]
                 if end > n_bytes:
-                    break
+                    raise struct.error
                 found.append(data[start:end].decode())
                 at = end
-        except UnicodeDecodeError:
-            raise self.error("a text of the metadata is not UTF-8", at) from None
-        except struct.error:
-            pass  # too few bytes for a size
-        if len(found) < n_items:
-            raise self.error("the metadata is cut off: download the file again", at)
+        except (struct.error, UnicodeDecodeError) as error:
+            self._at = at
+            raise self.error(_CUT_OFF if isinstance(error, struct.error)
+                             else "a text of the metadata is not UTF-8") from None  # fmt: skip
         self._at = at
         return found
 
-    def value(self, kind: int) -> Any:
-        if kind == _STRING:
-            return self.string()
-        if kind == _ARRAY:
-            of, n_items = self.number("I"), self.number("Q")
-            if n_items > _MOST_ITEMS:
-                raise self.error(f"a list of {n_items:,} values is longer than any vocabulary")
-            if of == _STRING:
-                return self.strings(n_items)
-            if of in _TYPECODES:
-                size = struct.calcsize("<" + _TYPECODES[of])
-                numbers = self.bytes(size * n_items)
-                return array(_TYPECODES[of].replace("?", "B"), numbers).tolist()
-            raise self.error(f"a list of values of the unknown kind {of}")
-        if kind in _TYPECODES:
-            return self.number(_TYPECODES[kind])
-        raise self.error(f"a value of the unknown kind {kind}")
+    def value(self) -> Any:
+        (kind,), n = self.numbers("I"), 1
+        if is_list := kind == _ARRAY:
+            (kind,), (n,) = self.numbers("I"), self.numbers("Q")
+        if n > _MOST_ITEMS or kind not in (*_TYPECODES, _STRING):
+            raise self.error(f"{n:,} values of the kind {kind} are not in any model")
+        items = self.strings(n) if kind == _STRING else [*self.numbers(_TYPECODES[kind], n)]
+        return items if is_list else items[0]
 
     def entries(self) -> Json:
-        if self.bytes(4) != MAGIC:
-            raise self.error("is not a GGUF file")
-        version, _, n_keys = self.number("I"), self.number("Q"), self.number("Q")
-        if version not in (2, 3):
-            raise self.error(f"GGUF version {version:,}, or big-endian numbers: convert the model "
-                             "again with llama.cpp", 4)  # fmt: skip
-        if n_keys > _MOST_KEYS:
-            raise self.error(f"{n_keys:,} keys of metadata are more than any model has", 16)
-        found: Json = {}
-        for _ in range(n_keys):
-            key = self.string()
-            found[key] = self.value(self.number("I"))
-        return found
+        self._at = len(MAGIC)
+        (version,), (_, n_keys) = self.numbers("I"), self.numbers("Q", 2)
+        if version not in (2, 3) or n_keys > _MOST_KEYS:
+            raise self.error(f"GGUF version {version:,} with {n_keys:,} keys, or big-endian "
+                             "numbers: convert the model again with llama.cpp")  # fmt: skip
+        return {self.strings()[0]: self.value() for _ in range(n_keys)}
 
 
-def read_metadata(path: StrPath) -> Json:
-    """Read the metadata of a GGUF file, or of the first file of a split model.
+class _Fields:
+    """The fields of a tokenizer in the metadata, as far as every kind needs them."""
 
-    Raises:
-        InputFileError: If it cannot be read or is damaged; it names the byte offset.
-    """
-    with reading(path), open(path, "rb") as file:
-        if not file.read(1):
-            raise InputFileError(path, "is empty")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Metadata(data, path).entries()
+    def __init__(self, path: StrPath) -> None:
+        with (
+            reading(path),
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            self.metadata = _Metadata(data, path).entries()
+        self.path = path
+        self.tokens: list[str] = self._list("tokens", str)
+        self.scores: list[float] = self._list("scores", float)
+        self.merges: list[str] = self._list("merges", str)
+        self.types: list[int] = self._list("token_type", int) or [_NORMAL] * len(self.tokens)
+        self.vocab = {text: token_id for token_id, text in enumerate(self.tokens)}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.metadata.get(f"tokenizer.ggml.{key}", default)
+
+    def error(self, key: str, reason: str) -> InputFileError:
+        return InputFileError(self.path, f"tokenizer.ggml.{key}: {reason}: {_USE_ANOTHER}")
+
+    def _list(self, key: str, of: type) -> list[Any]:
+        value = self.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, of) for item in value[:1]):
+            raise self.error(key, f"is not a list of {of.__name__}")
+        if value and key in ("scores", "token_type") and len(value) != len(self.tokens):
+            raise self.error(key, f"has {len(value):,} values for {len(self.tokens):,} tokens")
+        return value
+
+    def token(self, name: str) -> str | None:
+        number = self.get(f"{name}_token_id")
+        known = type(number) is int and 0 <= number < len(self.tokens)
+        return self.tokens[number] if known else None
 
 
 def read_gguf(path: StrPath) -> Json:
     """Return the content of a `tokenizer.json` that is equivalent to the tokenizer of a GGUF file.
 
+    Its key `tokenizer_config` has what a `tokenizer_config.json` has for chat templates.
+
     Raises:
         InputFileError: If the file is damaged, has no tokenizer, or one of an unknown kind.
     """
-    metadata = read_metadata(path)
+    fields = _Fields(path)
+    kind, metadata = fields.get("model"), fields.metadata
     if metadata.get("split.no"):
         reason = "is a part of a model: put the first part, -00001-of-…, beside it"
         raise InputFileError(path, reason)
-    kind, tokens = metadata.get("tokenizer.ggml.model"), metadata.get("tokenizer.ggml.tokens")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        known = ", ".join(_KINDS)
-        what = "no tokenizer" if kind is None else f"a tokenizer of the kind {str(kind)[:40]!r}"
-        raise InputFileError(path, f"tokenizer.ggml.model: {what}, not {known}: {_USE_ANOTHER}")
-    for key, of in (("tokens", str), ("merges", str), ("scores", float), ("token_type", int)):
-        value = metadata.get(f"tokenizer.ggml.{key}", [] if key != "tokens" else None)
-        if not isinstance(value, list) or not all(isinstance(item, of) for item in value[:1]):
-            raise InputFileError(path, f"tokenizer.ggml.{key}: is not a list of {of.__name__}")
-        if key in ("scores", "token_type") and value and len(value) != len(tokens or ()):
-            raise InputFileError(path, f"tokenizer.ggml.{key}: has {len(value):,} values for "
-                                       f"{len(tokens or ()):,} tokens")  # fmt: skip
-    content: Json = _KINDS[kind](metadata, path)
-    _add_special_tokens(content, metadata)
-    return content | {"tokenizer_config": _config(metadata)}
-
-
-_TEMPLATE = "tokenizer.chat_template"
-
-
-def _config(metadata: Json) -> Json:
-    """Return what a `tokenizer_config.json` holds for chat templates."""
-    tokens = metadata["tokenizer.ggml.tokens"]
-    config: Json = {}
+    if kind not in _KINDS or not fields.tokens:
+        raise fields.error("model", f"{str(kind)[:40]!r} is not one of {', '.join(_KINDS)}")
+    content: Json = _KINDS[kind](fields)
+    name = str(metadata.get("general.name", "")).lower()
+    strips = "phi-3" in name or "phi3" in name
+    content["added_tokens"] = [
+        added_token(text, token_id, special=fields.types[token_id] != _USER_DEFINED,
+                    rstrip=strips and text not in ("<unk>", "<s>", "<|endoftext|>"))
+        for text, token_id in fields.vocab.items()
+        if text and fields.types[token_id] in (_UNKNOWN, _CONTROL, _USER_DEFINED)
+    ]  # fmt: skip
     names = {"bos": "bos", "eos": "eos", "unknown": "unk", "padding": "pad"}
-    for name, short in names.items():
-        number = metadata.get(f"tokenizer.ggml.{name}_token_id")
-        if isinstance(number, int) and 0 <= number < len(tokens):
-            config[f"{short}_token"] = tokens[number]
+    config: Json = {f"{short}_token": fields.token(name) for name, short in names.items()}
     config["chat_template"] = [
         {"name": key.removeprefix(_TEMPLATE).lstrip(".") or "default", "template": text}
         for key, text in metadata.items()
         if isinstance(text, str) and (key == _TEMPLATE or key.startswith(f"{_TEMPLATE}."))
     ]
-    return config
+    return content | {"tokenizer_config": config}
 
 
-def _add_special_tokens(content: Json, metadata: Json) -> None:
-    tokens: list[str] = metadata["tokenizer.ggml.tokens"]
-    id_of = {text: token_id for token_id, text in enumerate(tokens)}
-    types = metadata.get("tokenizer.ggml.token_type", [])
-    name = str(metadata.get("general.name", "")).lower()
-    content["added_tokens"] = [
-        equivalents.added_token(
-            text,
-            token_id,
-            special=types[token_id] != _USER_DEFINED,
-            rstrip=("phi-3" in name or "phi3" in name)
-            and text not in ("<unk>", "<s>", "<|endoftext|>"),
-        )
-        for text, token_id in id_of.items()
-        if text and types[token_id : token_id + 1]
-        and (types[token_id] in (_CONTROL, _USER_DEFINED, _UNKNOWN))
-    ]  # fmt: skip
-
-
-@cache
-def _split_patterns() -> tuple[dict[str, list[str]], frozenset[str]]:
+def _byte_level(fields: _Fields) -> Json:
+    name = fields.get("pre", "default")
     table = json.loads(asset_path("words/gguf_split_patterns.json").read_bytes())
-    patterns = {name: row["patterns"] for row in table["split_patterns"] for name in row["pre"]}
-    return patterns, frozenset(table["ignore_merges"])
-
-
-def _vocab(metadata: Json) -> dict[str, int]:
-    return {text: number for number, text in enumerate(metadata["tokenizer.ggml.tokens"])}
-
-
-def _byte_level(metadata: Json, path: StrPath) -> Json:
-    name = metadata.get("tokenizer.ggml.pre", "default")
-    patterns, ignoring = _split_patterns()
+    found = [row["patterns"] for row in table["split_patterns"] if name in row["pre"]]
     if name == "gemma4":
-        return _gemma4(metadata, path)
-    if name not in patterns:
-        reason = f"tokenizer.ggml.pre: {str(name)[:40]!r} is not a pre-tokenizer that tokviz knows"
-        raise InputFileError(path, f"{reason}: {_USE_ANOTHER}")
-    splits = []
-    for pattern in patterns[name]:
-        splits += pre_tokenizer(get_split_pattern(pattern, guarded=False))["pretokenizers"][:-1]
-    merges = metadata.get("tokenizer.ggml.merges", [])
-    content = equivalents.byte_level_bpe(
-        _vocab(metadata), merges, splits, ignore_merges=name in ignoring
-    )
-    if name == "default":
-        content["guesses"] = ["the file names no pre-tokenizer: llama.cpp's default is a guess"]
-    return content
+        return _gemma4(fields)
+    if not found:
+        raise fields.error("pre", f"{str(name)[:40]!r} is not a pre-tokenizer that tokviz knows")
+    patterns = [get_split_pattern(pattern, guarded=False) for pattern in found[0]]
+    guess = "the file names no pre-tokenizer: llama.cpp's default is a guess"
+    ignore = name in table["ignore_merges"]
+    content = byte_level(patterns, vocab=fields.vocab, merges=fields.merges, ignore_merges=ignore)
+    return content | {"guesses": [guess] if name == "default" else []}
 
 
-def _gemma4(metadata: Json, path: StrPath) -> Json:
-    merges = [[merge[: (at := merge.find(" ", 1))], merge[at + 1 :]]
-              for merge in metadata.get("tokenizer.ggml.merges", [])]  # fmt: skip
-    content = equivalents.sentencepiece_bpe(
-        _vocab(metadata), merges, prefix=False, unknown=_unknown(metadata)
-    )
+def _gemma4(fields: _Fields) -> Json:
+    ends = [merge.find(" ", 1) for merge in fields.merges]
+    merges = [[merge[:at], merge[at + 1 :]] for merge, at in zip(fields.merges, ends, strict=True)]
+    content = _sentencepiece(fields, merges=merges, prefix=False)
     lines = {"type": "Split", "pattern": {"Regex": r"\n+"}, "behavior": "Isolated", "invert": False}
     return content | {"pre_tokenizer": lines}
 
 
-def _unknown(metadata: Json) -> str | None:
-    tokens = metadata["tokenizer.ggml.tokens"]
-    number = metadata.get("tokenizer.ggml.unknown_token_id")
-    if isinstance(number, int) and 0 <= number < len(tokens):
-        return str(tokens[number])
-    return "<unk>" if "<unk>" in tokens else None
+def _sentencepiece(fields: _Fields, **options: Any) -> Json:
+    is_bpe = fields.get("model") != "t5"
+    if not fields.scores and "merges" not in options:
+        raise fields.error("scores", "is missing")
+    scored = zip(fields.tokens, fields.scores or [0.0] * len(fields.tokens), fields.types,
+                 strict=True)  # fmt: skip
+    pieces = {text: score for text, score, kind in scored
+              if not is_bpe or kind in (_NORMAL, _USER_DEFINED)}  # fmt: skip
+    prefix = bool(fields.get("add_space_prefix", is_bpe))
+    squeeze = bool(fields.get("remove_extra_whitespaces", False))
+    unknown = fields.token("unknown") or "<unk>"
+    options = {"prefix": prefix, "squeeze": squeeze and not is_bpe, **options}
+    return sentencepiece(pieces, fields.vocab, unknown, is_bpe=is_bpe, charsmap=_charsmap(fields),
+                         **options)  # fmt: skip
 
 
-def _scores(metadata: Json, path: StrPath) -> list[float]:
-    scores = metadata.get("tokenizer.ggml.scores", [])
-    if not scores:
-        raise InputFileError(path, f"tokenizer.ggml.scores: is missing: {_USE_ANOTHER}")
-    return list(scores)
+def _charsmap(fields: _Fields) -> bytes:
+    try:
+        return bytes(number & 255 for number in fields.get("precompiled_charsmap", []))
+    except TypeError:
+        raise fields.error("precompiled_charsmap", "is not a list of bytes") from None
 
 
-def _sentencepiece_bpe(metadata: Json, path: StrPath) -> Json:
-    vocab, scores = _vocab(metadata), _scores(metadata, path)
-    types = metadata.get("tokenizer.ggml.token_type") or [1] * len(scores)
-    merged = {text: scores[at] for text, at in vocab.items() if types[at] in (1, _USER_DEFINED)}
-    return equivalents.sentencepiece_bpe(
-        vocab,
-        equivalents.merges_by_score(merged),
-        prefix=bool(metadata.get("tokenizer.ggml.add_space_prefix", True)),
-        unknown=_unknown(metadata),
-    )
-
-
-class _Unigram:
-    """The parts of Unigram in the metadata."""
-
-    def __init__(self, metadata: Json, path: StrPath) -> None:
-        tokens, scores = metadata["tokenizer.ggml.tokens"], _scores(metadata, path)
-        types = metadata.get("tokenizer.ggml.token_type") or [1] * len(tokens)
-        self.pieces: list[tuple[str, float, int]] = [*zip(tokens, scores, types, strict=True)]
-        charsmap = metadata.get("tokenizer.ggml.precompiled_charsmap", [])
-        try:
-            self.charsmap = b"".join(one.to_bytes(1, signed=one < 0) for one in charsmap)
-        except (AttributeError, TypeError, OverflowError):
-            key = "tokenizer.ggml.precompiled_charsmap"
-            raise InputFileError(path, f"{key}: is not a list of bytes") from None
-        self.squeeze = bool(metadata.get("tokenizer.ggml.remove_extra_whitespaces", False))
-        self.prefix = bool(metadata.get("tokenizer.ggml.add_space_prefix", False))
-        unknown = metadata.get("tokenizer.ggml.unknown_token_id")
-        self.unknown = unknown if isinstance(unknown, int) else 2
-
-
-def _unigram(metadata: Json, path: StrPath) -> Json:
-    parts = _Unigram(metadata, path)
-    return equivalents.unigram(
-        [(text, score) for text, score, _ in parts.pieces],
-        parts.unknown,
-        charsmap=b64encode(parts.charsmap).decode(),
-        squeeze=parts.squeeze,
-        prefix=parts.prefix,
-    )
-
-
-def unigram_of(path: StrPath) -> bytes:
-    """Return the Unigram of a GGUF file as the content of a SentencePiece model.
+def unigram_pieces(path: StrPath) -> tuple[list[tuple[str, float, int]], bytes, bool, bool]:
+    """Return the pieces, normalization rules, prefix and squeeze of a GGUF file with Unigram.
 
     Raises:
         InputFileError: If the file is damaged.
     """
-    parts = _Unigram(read_metadata(path), path)
-    return unigram_model(parts.pieces, parts.charsmap, prefix=parts.prefix, squeeze=parts.squeeze)
+    fields = _Fields(path)
+    prefix, squeeze = fields.get("add_space_prefix"), fields.get("remove_extra_whitespaces")
+    pieces = [*zip(fields.tokens, fields.scores, fields.types, strict=True)]
+    return pieces, _charsmap(fields), bool(prefix), bool(squeeze)
 
 
-def _wordpiece(metadata: Json, path: StrPath) -> Json:
-    lowercase = bool(metadata.get("tokenizer.ggml.normalizer.lowercase", True))
-    types = metadata.get("tokenizer.ggml.token_type", [])
-    vocab = {}
-    for text, number in _vocab(metadata).items():
-        special = types[number : number + 1] in ([_CONTROL], [_UNKNOWN])
-        spelled = text[1:] if text.startswith("▁") else f"##{text}"
-        vocab[text if special else spelled] = number
-    accents = metadata.get("tokenizer.ggml.normalizer.strip_accents", lowercase)
-    return equivalents.wordpiece(vocab, lowercase=lowercase, strip_accents=bool(accents))
+def _wordpiece(fields: _Fields) -> Json:
+    def spelled(text: str) -> str:
+        if fields.types[fields.vocab[text]] in (_CONTROL, _UNKNOWN):
+            return text
+        return text[1:] if text.startswith("▁") else f"##{text}"
+
+    content = equivalent("wordpiece", vocab={spelled(t): i for t, i in fields.vocab.items()})
+    lowercase = bool(fields.get("normalizer.lowercase", True))
+    accents = bool(fields.get("normalizer.strip_accents", lowercase))
+    content["normalizer"] |= {"lowercase": lowercase, "strip_accents": accents}
+    return content
 
 
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([nrt\\]))")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
 
 
-def _rwkv(metadata: Json, path: StrPath) -> Json:
-    def bytes_of(text: str) -> bytes:
-        return _ESCAPE.sub(
+def _rwkv(fields: _Fields) -> Json:
+    def spelled(text: str) -> str:
+        return to_characters(_ESCAPE.sub(
             lambda match: bytes.fromhex(match[1].decode()) if match[1] else _ESCAPES[match[2]],
             text.encode(),
-        )
+        ))  # fmt: skip
 
-    types = metadata.get("tokenizer.ggml.token_type", [])
-    return equivalents.longest_match(
-        {
-            to_characters(bytes_of(text)): number
-            for text, number in _vocab(metadata).items()
-            if types[number : number + 1] not in ([_CONTROL], [_UNKNOWN])
-        }
-    )
+    ordinary = {spelled(text): number for text, number in fields.vocab.items()
+                if fields.types[number] not in (_CONTROL, _UNKNOWN)}  # fmt: skip
+    return equivalent("longest_match", vocab=ordinary)
 
 
 _KINDS = {
-    "gpt2": _byte_level,
-    "llama": _sentencepiece_bpe,
-    "bert": _wordpiece,
-    "t5": _unigram,
-    "rwkv": _rwkv,
-    "gemma4": _gemma4,
-}
+    "gpt2": _byte_level, "llama": _sentencepiece, "t5": _sentencepiece, "bert": _wordpiece,
+    "rwkv": _rwkv, "gemma4": _gemma4,
+}  # fmt: skip

@@ -12,7 +12,6 @@ from typing import Any
 from tokviz.errors import InputFileError
 from tokviz.formats import equivalents
 from tokviz.formats.byte_level import to_characters
-from tokviz.formats.huggingface import pre_tokenizer
 from tokviz.formats.merge_files import read_merges
 from tokviz.formats.recognize import find
 from tokviz.formats.vocab_files import LIKE_SPECIAL
@@ -47,13 +46,11 @@ def read_hf_folder(path: Path) -> Json:
     if kind.startswith("CLIP"):
         return clip_content(vocab, pairs)
     name = "qwen2" if kind.startswith("Qwen2") else "gpt2"
-    splits = pre_tokenizer(get_split_pattern(name))["pretokenizers"][:-1]
-    content = equivalents.byte_level_bpe(vocab, pairs, splits)
+    content = equivalents.byte_level([get_split_pattern(name)], vocab=vocab, merges=pairs)
     if config.get("add_prefix_space") is True:
-        content["pre_tokenizer"]["pretokenizers"][-1] = {
-            "type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True,
-        }  # fmt: skip
-        del content["pre_tokenizer"]["pretokenizers"][:-1]
+        # GPT-2's regex is that of the byte-level step, which then also adds the space.
+        step = content["decoder"] | {"add_prefix_space": True, "use_regex": True}
+        content["pre_tokenizer"] = step
     if not isinstance(config.get("added_tokens_decoder"), dict):
         made = {left + right for left, right in pairs}
         found = {text: number for text, number in vocab.items()

@@ -183,7 +183,9 @@ _CONFIG_BYTES = 1 << 20
 def _model_name(path: Path) -> str:
     """Return the name of the model of a file: from its config, or of the nearest telling folder."""
     for config in ("tokenizer_config.json", "config.json"):
-        with contextlib.suppress(OSError), open(path.with_name(config), "rb") as file:
+        if not os.path.isfile(place := path.parent / config):
+            continue
+        with contextlib.suppress(OSError), open(place, "rb") as file:
             if found := _CONFIG_NAME.search(file.read(_CONFIG_BYTES).decode("utf-8", "replace")):
                 return found[1].rpartition("/")[2]
     folders = [folder.name for folder in path.parents if folder.name]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID
-from tokviz.formats.equivalents import longest_match
+from tokviz.formats.equivalents import equivalent
 from tokviz.storage.files import StrPath, decode_utf8, read_file
 
 Json = dict[str, Any]
@@ -47,7 +47,7 @@ def read_rwkv(path: StrPath) -> Json:
             raise InputFileError(path, f"line {number:,}: the token or its id is there twice")
         vocab[spelled] = token_id
         ids.add(token_id)
-    return longest_match(vocab)
+    return equivalent("longest_match", vocab=vocab)
 
 
 def _token(literal: str) -> bytes:
@@ -84,7 +84,7 @@ class RwkvTokenizer:
     encode_special_tokens = False
 
     def __init__(self, vocab: Mapping[str, int]) -> None:
-        """Create it from the vocabulary of `longest_match`."""
+        """Create it from a vocabulary in the characters of `byte_level`."""
         self._vocab = dict(vocab)
         self._ids = {from_characters(text): token_id for text, token_id in vocab.items()}
         self._tokens = {token_id: token for token, token_id in self._ids.items()}

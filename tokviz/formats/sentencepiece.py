@@ -8,7 +8,6 @@ google/sentencepiece `src/sentencepiece_model.proto`.
 from __future__ import annotations
 
 import struct
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ Json = dict[str, Any]
 
 MAX_BYTES = 64_000_000
 
-_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 1, 2, 3, 4, 5
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
 _BPE, _UNIGRAM = 2, 1
 
 
@@ -80,9 +79,8 @@ class _Model:
             elif number == 3:
                 normalizer = dict(_fields(value, path))
         self.type = trainer.get(3, _UNIGRAM)
-        self.suffix = bool(trainer.get(24, 0))
-        charsmap = normalizer.get(2, b"")
-        self.charsmap = b64encode(charsmap).decode() if isinstance(charsmap, bytes) else ""
+        charsmap = normalizer.get(2)
+        self.charsmap = charsmap if isinstance(charsmap, bytes) else b""
         self.prefix, self.squeeze = bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1))
         if not self.pieces or self.type not in (_BPE, _UNIGRAM):
             what = "has no pieces" if not self.pieces else f"is of the unknown type {self.type}"
@@ -110,19 +108,14 @@ def read_sentencepiece(path: StrPath) -> Json:
     vocab = {text: number for number, text in enumerate(texts)}
     if len(vocab) < len(texts):
         raise InputFileError(path, "two pieces of the SentencePiece model have the same text")
-    unknown = next((at for at, (_, _, kind) in enumerate(model.pieces) if kind == _UNKNOWN), 0)
-    if model.type == _BPE:
-        scores = {text: score for text, score, kind in model.pieces
-                  if kind in (_NORMAL, _USER_DEFINED)}  # fmt: skip
-        content = equivalents.sentencepiece_bpe(
-            vocab, equivalents.merges_by_score(scores), prefix=model.prefix,
-            unknown=texts[unknown], charsmap=model.charsmap, squeeze=model.squeeze,
-        )  # fmt: skip
-    else:
-        content = equivalents.unigram(
-            [(text, score) for text, score, _ in model.pieces], unknown,
-            charsmap=model.charsmap, squeeze=model.squeeze, prefix=model.prefix,
-        )  # fmt: skip
+    unknown = next((text for text, _, kind in model.pieces if kind == _UNKNOWN), texts[0])
+    is_bpe = model.type == _BPE
+    scores = {text: score for text, score, kind in model.pieces
+              if not is_bpe or kind in (_NORMAL, _USER_DEFINED)}  # fmt: skip
+    content = equivalents.sentencepiece(
+        scores, vocab, unknown, is_bpe=is_bpe, prefix=model.prefix, squeeze=model.squeeze,
+        charsmap=model.charsmap,
+    )  # fmt: skip
     content["added_tokens"] = [
         equivalents.added_token(text, number, special=kind != _USER_DEFINED)
         for number, (text, _, kind) in enumerate(model.pieces)
@@ -132,7 +125,7 @@ def read_sentencepiece(path: StrPath) -> Json:
 
 
 def unigram_model(
-    pieces: Iterable[tuple[str, float, int]], charsmap: bytes, *, prefix: bool, squeeze: bool
+    pieces: Iterable[tuple[str, float, int]], charsmap: bytes, prefix: bool, squeeze: bool
 ) -> bytes:
     """Return the content of a `.model` file of Unigram with these pieces; see `_Model`."""
 

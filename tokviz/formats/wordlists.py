@@ -63,9 +63,11 @@ def read_wordpiece(path: StrPath) -> Json:
         guesses = [f"that texts {what} is a guess: {seen} token has a capital letter, and there "
                    "is no tokenizer_config.json beside the file"]  # fmt: skip
     accents = config.get("strip_accents")
-    content = equivalents.wordpiece(
-        vocab, lowercase=lowercase, strip_accents=accents if isinstance(accents, bool) else None
-    )
+    content = equivalents.equivalent("wordpiece", vocab=vocab)
+    content["normalizer"] |= {
+        "lowercase": lowercase,
+        "strip_accents": accents if isinstance(accents, bool) else None,
+    }
     added = [equivalents.added_token(text, vocab[text]) for text in _BERT_TOKENS if text in vocab]
     return content | {"added_tokens": added, "guesses": guesses}
 
@@ -114,4 +116,5 @@ def read_clip(path: StrPath) -> Json:
 def clip_content(vocab: dict[str, int], merges: list[tuple[str, str]]) -> Json:
     """Return the equivalent content for CLIP's vocabulary and merges."""
     added = [equivalents.added_token(text, vocab[text]) for text in _CLIP_SPECIALS if text in vocab]
-    return equivalents.clip(vocab, merges, _CLIP_SPECIALS[1]) | {"added_tokens": added}
+    content = equivalents.equivalent("clip", vocab=vocab, merges=merges)
+    return content | {"added_tokens": added}
