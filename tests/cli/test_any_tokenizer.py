@@ -55,7 +55,7 @@ def test_bytes_that_a_library_replaces_are_counted(tokviz, wordlevel):
     note = f"2 bytes are not valid UTF-8: {wordlevel} encodes U+FFFD instead"
     for command in ("encode", "count"):
         done = tokviz(command, "-t", wordlevel, stdin=b"the\xff cat\xc0")
-        assert (done.code, note in done.err) == (0, True)
+        assert (done.code, note in done.err) == (int(command == "encode"), True)
         assert "U+FFFD" not in tokviz(command, "-t", "gpt2", stdin=b"the\xff cat\xc0").err
         assert "U+FFFD" not in tokviz(command, "-t", wordlevel, stdin=b"the cat").err
 

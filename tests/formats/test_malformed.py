@@ -376,7 +376,11 @@ CASES = [
         b'{"tokenizer_class": "GPT2Tokenizer"}',
         "tokenizer_config.json: holds settings, not the tokenizer: choose the tokenizer.json beside it",
     ),
-    ("w.gguf", b"GGUF" + bytes(100), "w.gguf: holds a model's weights: choose its tokenizer.json"),
+    (
+        "w.gguf",
+        b"GGUF" + bytes(100),
+        "w.gguf: byte 4: GGUF version 0, or big-endian numbers: convert the model again with llama.cpp",
+    ),
     (
         "w.safetensors",
         b"\x32" + bytes(7) + b'{"a": {}}',

@@ -40,7 +40,7 @@ def test_a_folder_stands_for_the_tokenizer_in_it(name, indent, tmp_path):
     (tmp_path / "README.md").write_text("# A tokenizer\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "vocab_size": 400}')
-    assert recognize(tmp_path) == {**KINDS, "gpt2": "vocabulary of a pair of files"}[name]
+    assert recognize(tmp_path) == {**KINDS, "gpt2": "vocabulary and merges with their config"}[name]
     loaded = tokviz.load(str(tmp_path))
     assert loaded.vocab == OURS.vocab
     assert loaded.encode("cats") == OURS.encode("cats")
@@ -80,17 +80,7 @@ def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):
 
 
 CLIP_MERGES = "#version: 0.2\n" + "".join(f"t{n} h</w>\n" for n in range(40))
-RWKV = "1 '\\x00' 1\n2 b'\\xe4' 1\n3 \"it's\" 4\n"
 OTHERS = {
-    "spre_token.model": (
-        b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\3\n\x0c\n\3</s>",
-        "is a SentencePiece model",
-    ),
-    "vocab.txt": (
-        b"[PAD]\n[unused0]\n[UNK]\nthe\n##s\n",
-        r"is a vocabulary of WordPiece \(BERT's\)",
-    ),
-    "rwkv_vocab_v20230424.txt": (RWKV.encode(), "is RWKV's vocabulary"),
     "bpe_simple_vocab_16e6.txt.gz": (gzip.compress(CLIP_MERGES.encode()), "as CLIP's do"),
     "bpe_simple_vocab_16e6.txt": (f'"a.txt{CLIP_MERGES}'.encode(), "as CLIP's do"),
     "merges.txt": (CLIP_MERGES.encode(), "as CLIP's do"),

@@ -7,7 +7,7 @@ import pytest
 
 import tokviz
 from tests.formats.nasty_strings import checksum, strings
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, resolve_name
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, place_words, resolve_name
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,14 @@ def test_stated_size_is_true(builtin: object) -> None:
 def test_names_are_unambiguous() -> None:
     names = [name for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)]
     assert len(names) == len(set(names))
+
+
+def test_a_file_goes_by_the_name_of_its_model(tmp_path):
+    folder = tmp_path / "gemma3" / "package" / "models"
+    folder.mkdir(parents=True)
+    assert place_words(str(folder / "tokenizer.json"))[0] == "gemma3"
+    assert place_words(str(folder))[0] == "gemma3"
+    config = folder / "tokenizer_config.json"
+    config.write_text('{"name_or_path": "google/gemma-3-4b", "bos_token": "<bos>"}')
+    assert place_words(str(folder / "vocab.txt"))[0] == "gemma-3-4b"
+    assert place_words(str(folder / "model-q4.gguf"))[0] == "model-q4.gguf"

@@ -28,6 +28,9 @@ MORE_TEMPLATES = "additional_chat_templates"
 TEMPLATE_JSON = "chat_template.json"
 """A file with the template of a processor for images; tokenizers do not read it."""
 
+OWN_FILE = "metadata of the GGUF file"
+"""The place of a template in the tokenizer's own file."""
+
 DEFAULT = "default"
 TOOL_USE = "tool_use"
 """The name of the template that transformers uses for conversations with tools, if there is one."""
@@ -67,7 +70,11 @@ def model_files_of(tokenizer: Tokenizer) -> ModelFiles | None:
         folder = Path(tokenizer.folder)
         names = (CONFIG, SPECIALS_MAP, TEMPLATE, MORE_TEMPLATES)
         has_files = tokenizer.folder and any(os.path.exists(folder / name) for name in names)
-        _read[tokenizer] = read_model_files(folder) if has_files else None
+        if tokenizer.config:
+            files = _of_config(tokenizer.config, {}, Path())
+            _read[tokenizer] = files._replace(file_name=OWN_FILE if files.templates else "")
+        else:
+            _read[tokenizer] = read_model_files(folder) if has_files else None
     return _read[tokenizer]
 
 
@@ -77,7 +84,12 @@ def read_model_files(folder: Path) -> ModelFiles:
     Raises:
         InputFileError: If one of them is damaged.
     """
-    config = _object(folder / CONFIG)
+    templates = _template_files(folder)
+    return _of_config(_object(folder / CONFIG), templates, folder)
+
+
+def _of_config(config: Mapping[str, Any], templates: dict[str, str], folder: Path) -> ModelFiles:
+    """Read a config; the files of the folder complete it."""
     fields = {key: config.get(key) for key in config if key.endswith("_token")}
     added = config.get("added_tokens_decoder")
     if not isinstance(added, dict):
@@ -91,7 +103,6 @@ def read_model_files(folder: Path) -> ModelFiles:
     for token_id, token in added.items() if isinstance(added, dict) else ():
         if isinstance(token, dict) and token.get("special") and str(token_id).isdigit():
             specials[str(token.get("content"))] = int(token_id)
-    templates = _template_files(folder)
     file_name = TEMPLATE if templates else CONFIG
     if not templates:
         templates = templates_in(config)

@@ -1,7 +1,10 @@
 r"""Print the token ids of texts.
 
 output: one line per input with its ids, separated by spaces. If a FILE cannot be read, its line is
-empty. `tokviz encode FILE | tokviz decode` prints FILE byte for byte.
+empty. `tokviz encode FILE | tokviz decode` prints FILE byte for byte, except if the tokenizer
+normalizes text, or encodes U+FFFD for bytes that are not UTF-8. A message notes both.
+
+exit code: 1 if bytes were replaced by U+FFFD.
 
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
@@ -43,7 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     around = tokenizer.ids_around() if arguments.add_special_tokens else ((), ())
     specials = options.SPECIALS[arguments.specials]
 
+    n_replaced = 0
+
     def encode_input(source: InputSource) -> None:
+        nonlocal n_replaced
         counts = InputCounts()
         blocks = text_blocks(read_blocks(source), tokenizer, parse_specials=specials, counts=counts)
         if arguments.json or arguments.spans:
@@ -53,10 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
             _print_ids(chain([around[0]], encoded, [around[1]]))
+        n_replaced += counts.n_replaced
         if counts.note:
             report(counts.note)
 
-    return for_each_input(options.text_sources(arguments), encode_input)
+    return for_each_input(options.text_sources(arguments), encode_input) or int(n_replaced > 0)
 
 
 def _print_ids(parts: Iterable[Sequence[int]]) -> None:

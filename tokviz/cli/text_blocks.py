@@ -30,12 +30,14 @@ class InputCounts:
         n_chars: Number of characters.
         n_tokens: Number of tokens.
         note: A message about changes of the text; may be empty.
+        n_replaced: Number of bytes that are encoded as U+FFFD.
     """
 
     n_bytes: int = 0
     n_chars: int = 0
     n_tokens: int = 0
     note: str = ""
+    n_replaced: int = 0
 
     def __iadd__(self, other: InputCounts) -> InputCounts:
         """Add the counts of another input, or of another part."""
@@ -43,6 +45,7 @@ class InputCounts:
         self.n_chars += other.n_chars
         self.n_tokens += other.n_tokens
         self.note = other.note or self.note
+        self.n_replaced += other.n_replaced
         return self
 
     @property
@@ -81,14 +84,14 @@ def text_blocks(
         if tokenizer.remote:  # it has no tokens for such bytes
             n_replaced += bytetext.n_raw_bytes(block)
         yield block
-    if changed:
-        counts.note = nfc_note(tokenizer)
-    elif n_replaced:
+    notes = [nfc_note(tokenizer)] if changed else []
+    if n_replaced:
         verb = "is" if n_replaced == 1 else "are"
-        counts.note = (
+        notes.append(
             f"note: {pluralize(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} "
             "encodes U+FFFD instead"
         )
+    counts.note, counts.n_replaced = "\n".join(notes), n_replaced
 
 
 def nfc_note(tokenizer: Tokenizer) -> str:

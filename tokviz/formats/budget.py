@@ -109,9 +109,15 @@ def budget(n_bytes: int) -> Budget:
 
 
 def bytes_of(path: StrPath) -> int:
-    """Return the size of a file in bytes, 0 if it is unknown."""
+    """Return the size of a file in bytes, 0 if it is unknown.
+
+    A GGUF file counts as a large one: of a model only the metadata is read, but they take more work
+    than a `tokenizer.json` of their size.
+    """
     try:
-        return os.stat(path).st_size
+        size = os.stat(path).st_size
+        with open(path, "rb") as file:
+            return 2 * LARGE_BYTES if file.read(4) == b"GGUF" else size
     except OSError:
         return 0
 

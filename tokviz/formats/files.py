@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 
 from tokviz.errors import InputFileError
+from tokviz.formats.conversions import CONVERSIONS
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.hf_native import HAS_PATTERN, NeedsLibrary, read_tokenizer_json
@@ -80,6 +81,9 @@ def _rank_file(path: Path) -> bytes:
     return data
 
 
+_WITH_PATTERN = ("tekken", "bpe_ranks", "minbpe", "run")
+
+
 def read_draft(
     found: RecognizedFile, split_pattern: str | SplitPattern | None = None
 ) -> Draft | None:
@@ -90,7 +94,7 @@ def read_draft(
         PatternError: If the split pattern is not a valid regex.
     """
     path = found.path
-    if split_pattern is not None and found.kind in ("tekken", "bpe_ranks", "minbpe", "run"):
+    if split_pattern is not None and found.kind in (*_WITH_PATTERN, *CONVERSIONS):
         raise InputFileError(path, HAS_PATTERN)
     match found.kind:
         case "tiktoken":

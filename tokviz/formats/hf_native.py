@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
+from tokviz.formats.conversions import read_content
 from tokviz.formats.draft import GUESS, Draft, build, notes_of_guess
+from tokviz.formats.equivalents import LONGEST_MATCH
 from tokviz.formats.hf_pattern import (
     NotNativeError,
     adds_prefix_space,
@@ -22,7 +24,6 @@ from tokviz.formats.hf_pattern import (
 )
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.storage.files import StrPath
-from tokviz.storage.json_file import read_json
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.normalization import FORMS, NEVER_IN_UTF8, Form, Normalizer
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -74,9 +75,7 @@ def read_tokenizer_json(
     Raises:
         InputFileError: If the file cannot be read, or is damaged.
     """
-    content = read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-        raise InputFileError(path, "is not a tokenizer.json: its key 'model' is not an object")
+    content = read_content(path)
     guess = _guess(content)
     if confirmed is not None and not guess:
         raise InputFileError(path, HAS_PATTERN)
@@ -87,8 +86,11 @@ def read_tokenizer_json(
     except NotNativeError as reason:
         model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
         return NeedsLibrary(path, {**content, "model": model}, str(reason))
+    config = content.get("tokenizer_config", {})
     del content
-    return build(draft, name or str(path))
+    tokenizer = build(draft, name or str(path))
+    tokenizer.config = config
+    return tokenizer
 
 
 def _guess(content: Json) -> object:
@@ -176,7 +178,7 @@ def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if "vocab" not in model:
         raise InputFileError(path, "its key 'model' has no `vocab`: the file is not complete")
-    if "type" in model and kind not in _MODELS:
+    if "type" in model and kind not in (*_MODELS, LONGEST_MATCH):
         known = ", ".join(_MODELS)
         raise InputFileError(
             path, f"model.type: {str(kind)[:40]!r} is not a model: tokviz knows {known}"
@@ -289,6 +291,8 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
 
 def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:
     """Yield notes on features of the file that tokviz ignores or handles differently."""
+    for guess in content.get("guesses") or ():
+        yield FileFinding("note", "guess", "", guess, "choose another file if tokens look wrong")
     post = read_post_processor(content)
     if post.problem or post.json:
         adds = f"its post-processor adds {len(post.before)} tokens before a text, {len(post.after)}"

@@ -93,6 +93,7 @@ class HuggingFaceTokenizer(Tokenizer):
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
         self.lossy = bool(normalizers)
+        self.config = content.get("tokenizer_config", {})
         self.post_processor = read_post_processor(content)
         self.source = (
             f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {facts.version} in "

@@ -6,20 +6,19 @@ which has limits, and is a `JobError` here. The next call starts a new child.
 
 from __future__ import annotations
 
-import hashlib
 import weakref
 from array import array
 from dataclasses import dataclass
 from typing import Any
 
 from tokviz.errors import JobError, PatternError, TokvizError
-from tokviz.formats.budget import Budget, budget
+from tokviz.formats.budget import Budget, budget, bytes_of
+from tokviz.formats.conversions import fingerprint
 from tokviz.formats.tokenizer_ipc import received, to_ranks
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.process.runner import JobClient
-from tokviz.storage.files import StrPath, absolute, read_file
-from tokviz.storage.json_file import MAX_JSON_BYTES
+from tokviz.storage.files import StrPath, absolute
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.packed import PackedRanks
 
@@ -78,9 +77,8 @@ class LibraryTokenizer:
             InputFileError: If the file cannot be read.
         """
         self._path = absolute(path)
-        data = read_file(path, limit=MAX_JSON_BYTES)
-        self._checksum = hashlib.sha256(data).hexdigest()
-        self.budget = limits or budget(len(data))
+        self._checksum = fingerprint(path)
+        self.budget = limits or budget(bytes_of(path))
         # The job counts its own processor time, because loading and checking share one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False

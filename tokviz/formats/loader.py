@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from tokviz.errors import InputFileError
+from tokviz.formats.budget import before_large
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file, resolve_name
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -39,7 +40,9 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
             pattern although one is given.
         PatternError: If the split pattern is not a valid regex.
     """
-    return load_by(_read_here, name, split_pattern)
+    # As in the app once the user agrees: the author of the program has chosen the file.
+    with before_large(lambda sentence: None):
+        return load_by(_read_here, name, split_pattern)
 
 
 Read = Callable[["RecognizedFile", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
@@ -69,7 +72,9 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
     # Imported here because a built-in tokenizer does not need it.
-    from tokviz.formats.recognize import find
+    from tokviz.formats.conversions import CONVERSIONS
+    from tokviz.formats.hf_native import KIND
+    from tokviz.formats.recognize import TITLES, find
 
     found = find(os.path.expanduser(path))
     made = read(found, split_pattern, os.fspath(path))
@@ -78,6 +83,10 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
         from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 
         made = HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+    if found.kind in CONVERSIONS:
+        made.source = made.source.replace(KIND, TITLES[found.kind], 1)
+        notes = made.load_report.findings if made.load_report else ()
+        made.pattern_doubt = next((note.message for note in notes if note.code == "guess"), "")
     made.folder = os.path.abspath(found.path if found.kind == "run" else found.path.parent)
     return made
 

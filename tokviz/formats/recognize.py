@@ -12,12 +12,13 @@ from typing import Any, Literal, NamedTuple
 from tokviz.errors import InputFileError
 from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
-from tokviz.storage.files import StrPath, looks_binary, reading
+from tokviz.storage.files import StrPath, looks_binary, read_file, reading
 from tokviz.storage.json_file import parse_json, read_json
 
 Kind = Literal[
-    "huggingface", "tiktoken", "tekken", "bpe_ranks", "minbpe", "vocab", "merges", "combined", "run"
-]
+    "huggingface", "tiktoken", "tekken", "bpe_ranks", "minbpe", "vocab", "merges", "combined",
+    "run", "gguf", "sentencepiece", "wordpiece", "rwkv", "clip", "folder",
+]  # fmt: skip
 
 TITLES: dict[Kind, str] = {
     "huggingface": "Hugging Face tokenizer",
@@ -29,6 +30,12 @@ TITLES: dict[Kind, str] = {
     "merges": "merges of a pair of files",
     "combined": "vocabulary and merges",
     "run": "training run",
+    "gguf": "GGUF model",
+    "sentencepiece": "SentencePiece model",
+    "wordpiece": "vocabulary of WordPiece (BERT)",
+    "rwkv": "RWKV vocabulary",
+    "clip": "CLIP vocabulary",
+    "folder": "vocabulary and merges with their config",
 }
 """Every kind of tokenizer that can be loaded, in words."""
 
@@ -47,6 +54,7 @@ _TEKKEN = re.compile(
     r'(?s)\{\s*"config"\s*:\s*\{.*?"default_num_special_tokens"|.*?"rank":\s*0,\s*"token_bytes"'
 )
 _BPE_RANKS = re.compile(r'(?s)\{.*?"bpe_ranks"\s*:\s*"')
+_SHARD = re.compile(r"-\d{5}-of-(\d{5})\.gguf$")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
@@ -90,6 +98,9 @@ def find(path: StrPath) -> RecognizedFile:
     if os.path.isdir(place):
         return _in_folder(place, path)
     kind = kind_of(path)
+    if kind == "gguf" and (shard := _SHARD.search(place.name)):
+        first = place.with_name(f"{place.name[: shard.start()]}-00001-of-{shard[1]}.gguf")
+        return RecognizedFile(kind, first if first.exists() else place)
     if kind in ("vocab", "merges"):
         return _with_partner(kind, place, path)
     return RecognizedFile(kind, place)
@@ -113,17 +124,25 @@ def _head(place: Path, path: StrPath) -> bytes:
 
 
 def _kind_of(head: bytes, path: StrPath) -> Kind:
+    for beginning, kind in _BINARY_KINDS.items():
+        if beginning.match(head):
+            return kind
+    if head.startswith(GZIP) and _CLIP.match(_unpacked(head)):
+        return "clip"
     _refuse(head, path)
     text = head.decode("utf-8-sig", "replace").lstrip()
     if text.startswith(MINBPE.split()[0]):
         return "minbpe"
-    _refuse_text(text, path)
+    for start, kind in _TEXT_KINDS.items():
+        if start.match(text):
+            return kind
     if text.startswith("{"):
         return _kind_of_object(text, path)
     if head.startswith(GZIP) or _is_rank_file(head):
         return "tiktoken"
     if text.startswith(("#version", "(b", "b'", 'b"')) or _is_merges(text):
-        _refuse_ends_of_words(text, path)
+        if not _has_config(path):
+            _refuse_ends_of_words(text, path)
         return "merges"
     if not text.strip():
         raise InputFileError(path, "is empty" if not head else "holds nothing but white space")
@@ -174,7 +193,10 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
     first = set(keys[:40])
     if _HUGGING_FACE.search(text):
         return "huggingface"
-    _refuse_ends_of_words(text, path)
+    if first & {"[UNK]", "[CLS]"} and '"##' in text:
+        return "wordpiece"
+    if not _has_config(path):
+        _refuse_ends_of_words(text, path)
     if keys[:1] in (["vocab"], ["merges"]):
         return "combined"
     configuration = {"tokenizer_class", "model_type", "architectures", "auto_map", "bos_token"}
@@ -210,19 +232,19 @@ def _refuse(head: bytes, path: StrPath) -> None:
         if beginning.match(head):
             raise OtherFormatError(path, reason)
     if head.startswith(GZIP):
-        with contextlib.suppress(zlib.error):
-            unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
-            if _is_rank_file(unpacked):
-                return
-            _refuse_text(unpacked.decode("utf-8-sig", "replace"), path)
-            _refuse_ends_of_words(unpacked.decode("utf-8-sig", "replace"), path)
+        unpacked = _unpacked(head)
+        if _is_rank_file(unpacked.encode()):
+            return
+        _refuse_ends_of_words(unpacked, path)
         raise InputFileError(path, "is compressed with gzip: unpack it first")
 
 
-def _refuse_text(text: str, path: StrPath) -> None:
-    for beginning, reason in _OTHER_TEXTS.items():
-        if beginning.match(text):
-            raise OtherFormatError(path, reason)
+def _unpacked(head: bytes) -> str:
+    """Return the start of the text of a file compressed with gzip; empty if it is damaged."""
+    with contextlib.suppress(zlib.error):
+        unpacked = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+        return unpacked.decode("utf-8-sig", "replace")
+    return ""
 
 
 def _refuse_ends_of_words(text: str, path: StrPath) -> None:
@@ -242,9 +264,7 @@ _NO_TOKENIZERS = {
     "your own `tokviz.Tokenizer(vocab, merges).save('tokenizer.json')`",
     re.compile(rb"PK\x03\x04"): "is a zip archive, as PyTorch writes them, with a pickle inside: "
     "tokviz reads none. Save the vocabulary as data, such as tokenizer.json",
-    re.compile(
-        rb"GGUF|.{7}\0\{\"", re.DOTALL
-    ): "holds a model's weights: choose its tokenizer.json",
+    re.compile(rb".{7}\0\{\"", re.DOTALL): "holds a model's weights: choose its tokenizer.json",
     re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8"): "is an image: choose a tokenizer.json",
     re.compile(rb"%PDF-"): "is a PDF: choose a tokenizer.json",
     re.compile(rb"\xff\xfe|\xfe\xff"): "is UTF-16, not UTF-8: save it as UTF-8",
@@ -252,18 +272,21 @@ _NO_TOKENIZERS = {
     "it by `git lfs pull`, or load it from the Hub as hf:org/name",
     re.compile(rb"(?i)\s*<(?:!doctype html|html)"): "is a web page: the download went wrong, as it "
     "does where one must log in; download the file itself",
-    # The first token ("piece"): its text, its score, and its type or the next token.
-    re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "is a SentencePiece "
-    f"model: {_FROM_THE_LIBRARY}",
 }
 """First bytes of files that tokviz cannot load, and a message for each."""
-_OTHER_TEXTS = {
-    re.compile(r"(?ms)(?!\{).*?^\[(?:PAD|UNK|CLS)\]\r?$"): "is a vocabulary of WordPiece (BERT's): "
-    f"{_FROM_THE_LIBRARY}",
-    re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "is RWKV's vocabulary: its longest tokens are "
-    "matched first, nothing is merged, so tokviz cannot use it",
+_BINARY_KINDS: dict[re.Pattern[bytes], Kind] = {
+    re.compile(b"GGUF"): "gguf",
+    # The first token ("piece"): its text, its score, and its type or the next token.
+    re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "sentencepiece",
 }
-"""Patterns of text files that tokviz cannot load, vocabularies of other kinds, and messages."""
+"""First bytes of binary files."""
+_CLIP = re.compile('"?bpe_simple_vocab')
+_TEXT_KINDS: dict[re.Pattern[str], Kind] = {
+    _CLIP: "clip",
+    re.compile(r"(?ms)(?!\{).*?^\[(?:PAD|UNK|CLS)\]\r?$"): "wordpiece",
+    re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "rwkv",
+}
+"""Patterns of text files."""
 _END_OF_WORD = re.compile(r'</w>(?="\s*:|\r?\n)')
 _MANY_ENDS = 20
 """The number of words with `</w>` that identifies CLIP's vocabulary."""
@@ -273,7 +296,9 @@ _MANY_ENDS = 20
 
 _MERGES_NAMES = ("merges.txt", "vocab.bpe", "merges.json", "bpe_merges.txt", "bpe_merges.json")
 _VOCAB_NAMES = ("vocab.json", "encoder.json", "bpe_vocab.json")
-_LIKELY_ENDS = (".json", ".tiktoken", ".gz", ".model", ".txt", ".bpe", ".pkl", ".pickle")
+_LIKELY_ENDS = (
+    ".json", ".tiktoken", ".gz", ".model", ".gguf", ".txt", ".bpe", ".pkl", ".pickle"
+)  # fmt: skip
 
 
 def _in_folder(folder: Path, path: StrPath) -> RecognizedFile:
@@ -285,9 +310,7 @@ def _in_folder(folder: Path, path: StrPath) -> RecognizedFile:
     for vocab in _VOCAB_NAMES:
         for merges in _MERGES_NAMES:
             if vocab in names and merges in names:
-                beginning = _head(folder / vocab, path).decode("utf-8", "replace")
-                _refuse_ends_of_words(beginning, folder / vocab)
-                return RecognizedFile("vocab", folder / vocab, folder / merges)
+                return _pair(folder / vocab, folder / merges)
     found = []
     others: list[OtherFormatError] = []
     for name in names:
@@ -322,11 +345,7 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> RecognizedFile:
     for name in likely:
         if name in names and name != place.name:
             other = place.parent / name
-            return (
-                RecognizedFile("vocab", place, other)
-                if kind == "vocab"
-                else RecognizedFile("vocab", other, place)
-            )
+            return _pair(place, other) if kind == "vocab" else _pair(other, place)
     if kind == "vocab":
         # Report a truncated file, or JSON that is not a vocabulary, before missing merges.
         ids = read_json(place).values()
@@ -335,6 +354,29 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> RecognizedFile:
     missing = "merges: put merges.txt" if kind == "vocab" else "vocabulary: put vocab.json"
     what = "a vocabulary" if kind == "vocab" else "a list of merges"
     raise InputFileError(path, f"is {what} without its {missing} beside it")
+
+
+def _has_config(path: StrPath) -> bool:
+    """Return whether the config beside a file has a tokenizer class that tokviz knows."""
+    config = Path(path).with_name("tokenizer_config.json")
+    if not config.is_file():
+        return False
+    text = read_file(config, limit=20_000_000).decode("utf-8", "replace")
+    return _KNOWN_CLASS.search(text) is not None
+
+
+def _pair(vocab: Path, merges: Path) -> RecognizedFile:
+    """Return the kind of a pair: "folder" if the config beside it tells how it splits text."""
+    if _has_config(vocab):
+        return RecognizedFile("folder", vocab, merges)
+    _refuse_ends_of_words(_head(vocab, vocab).decode("utf-8", "replace"), vocab)
+    return RecognizedFile("vocab", vocab, merges)
+
+
+_KNOWN_CLASS = re.compile(
+    r'"tokenizer_class"\s*:\s*"(?:GPT2|Roberta|Bart|Qwen2|CLIP|Longformer|CodeGen)Tokenizer'
+)
+"""The classes of tokenizers that `tokviz.formats.hf_folder` can read."""
 
 
 def _names(folder: Path, path: StrPath) -> list[str]:

@@ -5,13 +5,14 @@ To build a tokenizer in, add an entry to `assets/vocab/tokenizers.json`.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
 import re
 from array import array
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,7 +139,7 @@ HUB_PREFIX = "hf:"
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
-_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".pkl", ".pickle")
+_SUFFIXES = (".json", ".tiktoken", ".model", ".gguf", ".txt", ".gz", ".bpe", ".pkl", ".pickle")
 
 
 def resolve_name(name: str) -> BuiltinTokenizer:
@@ -193,13 +194,35 @@ def _is_path(name: str) -> bool:
     return begins_so or os.path.lexists(name) or name.endswith((os.sep, *_SUFFIXES))
 
 
-_COMMON_NAMES = ("tokenizer.json", "vocab.json", "tokenizer.model")
+_COMMON_NAMES = {
+    "tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt", "encoder.json",
+    "tekken.json", "spiece.model", "sentencepiece.bpe.model",
+}  # fmt: skip
+_COMMON_FOLDERS = {"model", "models", "tokenizer", "tokenizers", "data", "package", "assets",
+                   "original", "main", "files", "dist", "resources", "vocab"}  # fmt: skip
+_CONFIG_NAME = re.compile(r'"_?name_or_path"\s*:\s*"([\w./-]*[\w-])"')
+_CONFIG_BYTES = 1 << 20
+
+
+@lru_cache(maxsize=256)
+def _model_name(path: Path) -> str:
+    """Return the name of the model of a file: from its config, or of the nearest telling folder."""
+    for config in ("tokenizer_config.json", "config.json"):
+        if not os.path.isfile(place := path.parent / config):
+            continue
+        with contextlib.suppress(OSError), open(place, "rb") as file:
+            if found := _CONFIG_NAME.search(file.read(_CONFIG_BYTES).decode("utf-8", "replace")):
+                return found[1].rpartition("/")[2]
+    folders = [folder.name for folder in path.parents if folder.name]
+    telling = (name for name in folders if name.lower() not in _COMMON_FOLDERS)
+    return next(telling, folders[0] if folders else path.name)
 
 
 def place_words(source: str) -> tuple[str, str]:
     """Return the short name and the location of a tokenizer's source; both safe to show.
 
-    A file with a common name such as `tokenizer.json` gets the name of its folder.
+    A file with a common name such as `tokenizer.json` gets the name of its model: from the config
+    beside it, or the nearest folder with a telling name.
 
     >>> place_words("/data/llama/tokenizer.json")
     ('llama', '/data/llama/tokenizer.json')
@@ -207,8 +230,10 @@ def place_words(source: str) -> tuple[str, str]:
     if source.startswith(HUB_PREFIX):
         return safe(source.removeprefix(HUB_PREFIX)), "Hugging Face hub"
     path = Path(source)
-    named = path.parent if path.name in _COMMON_NAMES and path.parent.name else path
-    return safe(named.name or source), safe(home_label(path))
+    name = _model_name(path) if path.name in _COMMON_NAMES else path.name
+    if name.lower() in _COMMON_FOLDERS and path.parent.name:
+        name = _model_name(path / "tokenizer.json")
+    return safe(name or source), safe(home_label(path))
 
 
 def short_name(name: str) -> str:

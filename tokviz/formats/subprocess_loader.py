@@ -48,7 +48,8 @@ def read(
         PatternError: If the split pattern is not a valid regex.
     """
     n_bytes = _size_of(found)
-    notify_if_large(found.path.name, n_bytes)
+    if found.kind != "gguf":
+        notify_if_large(found.path.name, n_bytes)
     kind, path, other = found
     body: Body = {
         "kind": kind,

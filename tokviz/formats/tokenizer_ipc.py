@@ -110,6 +110,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "source": tokenizer.source,
         "lossy": tokenizer.lossy,
         "normalizer": tokenizer.normalizer,
+        "config": tokenizer.config,
         "doubt": tokenizer.pattern_doubt,
         "post_processor": tokenizer.post_processor,
         "report": asdict(report) if report is not None else None,
@@ -137,7 +138,7 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
         name=head["name"],
     )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
-    tokenizer.pattern_doubt = head["doubt"]
+    tokenizer.pattern_doubt, tokenizer.config = head["doubt"], head["config"]
     before, after, *rest = head["post_processor"]
     tokenizer.post_processor = PostProcessor(tuple(before), tuple(after), *rest)
     if head["report"] is not None:

@@ -33,7 +33,7 @@ KIND = "vocabulary and merges"
 DEFAULT_PATTERN = "gpt2"
 """The split pattern of GPT-2's and CS336's files."""
 
-_LIKE_SPECIAL = re.compile(r"<[^<>\s]{1,100}>|\[[A-Z]{2,20}\]")
+LIKE_SPECIAL = re.compile(r"<[^<>\s]{1,100}>|\[[A-Z]{2,20}\]")
 
 Json = Mapping[str, object]
 
@@ -137,7 +137,7 @@ def _draft(
         specials = [
             (text, token_id)
             for (token_id, token), text in zip(tokens, texts, strict=True)
-            if len(token) > 1 and token not in made and _LIKE_SPECIAL.fullmatch(text)
+            if len(token) > 1 and token not in made and LIKE_SPECIAL.fullmatch(text)
         ]
     taken = set(specials)
     pairs = zip(tokens, texts, strict=True)

@@ -84,6 +84,8 @@ class Tokenizer:
 
     source: str = "made in memory"
     folder: str = ""
+    config: Mapping[str, Any] = {}
+    """The content of a `tokenizer_config.json` that is in the tokenizer's own file (GGUF)."""
     lossy: bool = False
     pattern_doubt: str = ""
     load_report: Report | None = None

@@ -29,7 +29,6 @@ only the tokens of the text are needed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -43,14 +42,13 @@ import tokenizers
 
 from tokviz.errors import JobError, PatternError
 from tokviz.formats.byte_level import from_characters
+from tokviz.formats.conversions import fingerprint, own_tokenizer, read_content
 from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
 from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.process import limits
 from tokviz.process.jobs.library_stories import LibraryStories
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
-from tokviz.storage.files import read_file
-from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
 from tokviz.tokenizer.encoding.packed import pack_ranks
 
 _UNREACHABLE = "\U0010ffff"
@@ -153,7 +151,7 @@ class _Loaded:
             token["special"] = bool(token.get("special")) or not text.isspace()
         model = content.get("model")
         merges = isinstance(model, dict) and "merges" in model
-        self.tokenizer = _load(content)
+        self.tokenizer = own_tokenizer(path, content, _load)
         self.added_ids_in_model = set() if merges else {token_id for _, token_id in self.specials()}
 
     def specials(self) -> list[list[Any]]:
@@ -197,7 +195,7 @@ class _Loaded:
     @cached_property
     def unchanged_tokenizer(self) -> Any:
         """The tokenizer in which the same tokens are special as in the file."""
-        return _load(self._content())
+        return own_tokenizer(self._file[0], self._content(), _load)
 
     @cached_property
     def tokenizer_without_added_texts(self) -> Any:
@@ -221,16 +219,13 @@ class _Loaded:
         if isinstance(model.get("unk_token"), str):
             model["unk_token"] = unreachable(model["unk_token"])
         content["added_tokens"] = []
-        return _load(content)
+        return own_tokenizer(self._file[0], content, _load)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file
-        data = read_file(path, limit=MAX_JSON_BYTES)
-        if hashlib.sha256(data).hexdigest() != checksum:
+        if fingerprint(path) != checksum:
             raise JobError("the file has changed since it was loaded: load it again")
-        content = parse_json(data, path)
-        if not isinstance(content, dict):
-            raise JobError("the file holds no JSON object")
+        content = read_content(path)
         for key in ("padding", "truncation", "post_processor"):
             content[key] = None
         model = content.get("model")
