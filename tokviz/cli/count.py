@@ -1,93 +1,263 @@
-"""Count the tokens, characters and bytes of files, like wc.
+"""Count the tokens, characters and bytes of files and folders, like wc and du.
 
-output: one line per input, and a total for several inputs:
+In folders, hidden and binary files and files in .gitignore are skipped, links too; in a list of
+files, binary ones. A message tells how many.
+
+output: one line per file, and a total for several files:
   TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
+  With several -t: the tokens of each, then CHARACTERS BYTES NAME, with a header.
 A byte that is not valid UTF-8 counts as one character.
 
---json, one object per input and no total:
+--tree prints one line per folder instead, with everything in it: TOKENS FILES NAME.
+
+--budget prints only the largest files, and only if the total exceeds the budget, then the total.
+
+--json, one object per file and tokenizer, and no total:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token"}
   "file" is "-" for standard input, null for --text; "bytes_per_token" is null if there is
-  no token.
+  no token. With --tree, one per folder, with "folder" and "n_files" instead of "file".
 
 --cost adds a line for each model of your price table that uses the tokenizer; with --json
   "costs": [{"model", "cost", "currency", "window", "window_share"}], null if the table has no
-  value. The table is models.toml in the config folder; if it is missing, the error message has its
-  path. tokviz itself knows no prices.
+  value. `tokviz config prices` creates and opens the table; tokviz itself knows no prices.
+
+exit code: 1 if the total exceeds the budget, 2 after an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
-from functools import partial
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from typing import Any
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import (
-    STDIN,
-    InputSource,
-    display_name,
-    file_name,
-    for_each_input,
-    read_blocks,
+from tokviz.cli.inputs import BINARY, STDIN, Inputs, InputSource, display_name, file_name
+from tokviz.cli.output import FINDINGS, print_json, report, with_bars
+from tokviz.compare.file_counts import (
+    FileCount,
+    count_blocks,
+    count_files,
+    count_tree,
 )
-from tokviz.cli.output import print_json, report
-from tokviz.cli.text_blocks import InputCounts, map_ahead, text_blocks
-from tokviz.errors import InputFileError
-from tokviz.process.limits import n_processors
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.text.glyphs import safe
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.corpus.readers import READERS, BinaryFileError, is_packed, kind_of
 from tokviz.workspace.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
+
+Counted = tuple[InputSource, FileCount]
+_LARGEST = 10
+"""Files listed if the total exceeds the budget."""
+_SORT_KEYS: dict[str, Callable[[Counted], Any]] = {
+    "name": lambda one: display_name(one[0]),
+    "tokens": lambda one: -one[1].n_tokens[0],
+    "chars": lambda one: -one[1].n_chars,
+    "bytes": lambda one: -one[1].n_bytes,
+    "ratio": lambda one: -(one[1].bytes_per_token() or 0),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
-    options.add_texts(parser, "a text to count")
-    workers.add_arguments(parser, "count")
+    options.add_paths(parser, "the texts to count")
+    options.add_tokenizers(parser, options.DEFAULT_TOKENIZERS)
+    options.add_encoding(parser)
+    options.add_flag(parser, "--tree", "print the sizes of folders")
+    parser.add_argument(
+        "--sort",
+        choices=tuple(_SORT_KEYS),
+        help="sort by this column, largest first; not with --tree, which sorts by tokens",
+    )
+    options.add_number(parser, "--top", "print only the N largest files or folders")
+    options.add_number(parser, "--budget", "exit with code 1 if all texts have more than N tokens")
     options.add_flag(parser, "--cost", "add the cost with the models of your price table")
+    workers.add_arguments(parser, "count")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Count each input."""
-    tokenizer = options.load_tokenizer(arguments)
-    sources = options.text_sources(arguments)
-    is_named = len(sources) > 1 or file_name(sources[0]) not in (None, STDIN)
-    models = _models(tokenizer) if arguments.cost else None
-    specials = options.SPECIALS[arguments.specials]
-    total = InputCounts()
+    tokenizers = options.load_one_or_more(arguments)
+    models = [_models(tokenizer) for tokenizer in tokenizers] if arguments.cost else []
+    inputs = Inputs(arguments)
+    sources = inputs.sources
+    if not inputs.is_single:
+        inputs.found.update(sources)  # the shell expands `*` to binary files, too
+    output = _Output(arguments, tokenizers, models, file_name(sources[0]) if sources else None)
+    output.is_named = not inputs.is_single or output.is_named
+    total, notes = FileCount.zero(len(tokenizers)), set[str]()
+    collected: list[Counted] = []
+    is_collected = bool(arguments.sort or arguments.top or arguments.tree or arguments.budget)
+    output.head()
+    for source, found in _counts(arguments, inputs, tokenizers):
+        if isinstance(found, BinaryFileError):
+            inputs.skip(display_name(source), BINARY)
+        elif isinstance(found, TokvizError):
+            named = isinstance(found, InputFileError)
+            inputs.fail(found if named else f"{display_name(source)}: {found}")
+        else:
+            total = total.plus(found)
+            if is_collected:
+                collected.append((source, found))
+            else:
+                output.file(source, found)
+            for note in set(found.notes) - notes:
+                report(note)
+            notes |= {*found.notes}
+    is_over = arguments.budget is not None and max(total.n_tokens) > arguments.budget
+    if arguments.tree and collected:
+        output.tree([(display_name(source), count) for source, count in collected])
+    elif is_collected and (arguments.json or is_over or arguments.budget is None):
+        collected.sort(key=_SORT_KEYS[arguments.sort or "tokens"])
+        top = arguments.top or (None if arguments.json or not is_over else _LARGEST)
+        for source, count in collected[:top]:
+            output.file(source, count)
+    if not arguments.json and (not inputs.is_single or len(sources) > 1) and not arguments.tree:
+        output.line(total, "total")
+    if not arguments.json:
+        output.costs(total)
+    code = inputs.end()
+    if is_over:
+        for tokenizer, n_tokens in zip(tokenizers, total.n_tokens, strict=True):
+            if n_tokens > arguments.budget:
+                report(
+                    f"over budget: {n_tokens:,} tokens of {arguments.budget:,} ({tokenizer.name})"
+                )
+    return code or (FINDINGS if is_over else 0)
 
-    def count_input(source: InputSource) -> None:
-        nonlocal total
-        counts = InputCounts()
-        count_here = partial(count_blocks, read_blocks(source), tokenizer, specials)
-        for result in results[source] or [count_here]:
-            counts += result()
-        if counts.note:
-            report(counts.note)
-        total += counts
-        if arguments.json:
-            entry = record(source, tokenizer, arguments.specials, counts)
-            if models is not None:
-                entry["costs"] = [cost_record(model, counts.n_tokens) for model in models]
-            print_json(entry)
+
+def _counts(
+    arguments: argparse.Namespace, inputs: Inputs, tokenizers: Sequence[Tokenizer]
+) -> Iterator[tuple[InputSource, FileCount | TokvizError]]:
+    """Count the inputs, on workers if they are requested."""
+    specials = options.SPECIALS[arguments.specials]
+    sources = inputs.sources
+    if not workers.uses_cluster(arguments):
+        yield from count_files(sources, inputs.read, tokenizers, specials)
+        return
+    names = [tokenizer.name for tokenizer in tokenizers]
+    count = partial(
+        _count_part, names=names, split_pattern=arguments.split_pattern, specials=specials
+    )
+    plain = [source for source in sources if _is_plain(inputs, source)]
+    with workers.results_by_source(arguments, count, plain, tokenizers) as results:
+        for source in sources:
+            if not results[source]:
+                yield from count_files([source], inputs.read, tokenizers, specials)
+                continue
+            try:
+                yield source, reduce(FileCount.plus, (result() for result in results[source]))
+            except TokvizError as error:
+                yield source, error
+
+
+def _is_plain(inputs: Inputs, source: InputSource) -> bool:
+    """Return whether workers can read parts of a file as text."""
+    if not isinstance(source, str) or source == STDIN or is_packed(source):
+        return False
+    try:
+        next(next(inputs.read(source)), b"")
+    except TokvizError:
+        return False
+    return kind_of(source) not in READERS
+
+
+def _count_part(
+    part: workers.FilePart,
+    names: Sequence[str],
+    split_pattern: str | None,
+    specials: AllowedSpecial | bool,
+) -> FileCount:
+    tokenizers = [workers.cached_tokenizer(name, split_pattern) for name in names]
+    return count_blocks(workers.read_part(part, tokenizers), tokenizers, specials)
+
+
+class _Output:
+    """Prints counts."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        tokenizers: Sequence[Tokenizer],
+        models: Sequence[list[ModelPrice]],
+        name: str | None,
+    ) -> None:
+        self._arguments, self._tokenizers, self._models = arguments, tokenizers, models
+        self.is_named = name not in (None, STDIN)
+        names = [safe(one.name) for one in tokenizers]
+        self._heads = names if len(names) > 1 else ["tokens"]
+        self._widths = [max(9, len(head)) for head in self._heads]
+
+    def head(self) -> None:
+        """Print the heads of the columns, which name the tokenizers."""
+        is_several = len(self._tokenizers) > 1
+        if self._arguments.json or not (is_several or sys.stdout.isatty()):
+            return
+        name = "" if is_several else f" ({safe(self._tokenizers[0].name)})"
+        if self._arguments.tree:
+            print(f"{self._numbers(self._heads)} {'files':>7}{name}")
+        else:
+            ratio = "" if is_several else f" {'bytes/token':>11}"
+            print(f"{self._numbers(self._heads)} {'chars':>9} {'bytes':>9}{ratio}{name}")
+
+    def file(self, source: InputSource, count: FileCount) -> None:
+        """Print the counts of an input."""
+        if self._arguments.json:
+            self._print_records({"file": file_name(source)}, count)
         else:
             name = file_name(source) or display_name(source)
-            print(_line(counts, name if is_named else ""))
-            if models and len(sources) == 1:
-                _print_costs(models, counts)
+            self.line(count, name if self.is_named else "")
 
-    if not arguments.json and sys.stdout.isatty():
-        print(_HEADER)
-    names = tokenizer.name, arguments.split_pattern
-    count = partial(_count_part, names=names, parse_specials=specials)
-    with workers.results_by_source(arguments, count, sources, [tokenizer]) as results:
-        exit_code = for_each_input(sources, count_input)
-    if len(sources) > 1 and not arguments.json:
-        print(_line(total, "total"))
-        if models:
-            _print_costs(models, total)
-    return exit_code
+    def line(self, count: FileCount, name: str) -> None:
+        """Print a line of the table."""
+        sizes = f"{self._numbers(count.n_tokens)} {count.n_chars:>9} {count.n_bytes:>9}"
+        if len(count.n_tokens) == 1:
+            ratio = count.bytes_per_token()
+            sizes += f" {'-' if ratio is None else f'{ratio:.2f}':>11}"
+        print(f"{sizes} {safe(name)}".rstrip())
+
+    def tree(self, counts: Sequence[tuple[str, FileCount]]) -> None:
+        """Print the largest folders, each after the one that it is in."""
+        rows = [(depth, node) for depth, node in count_tree(counts).rows() if node.n_files]
+        by_size = sorted(range(len(rows)), key=lambda i: -rows[i][1].count.n_tokens[0])
+        rows = [rows[i] for i in sorted(by_size[: self._arguments.top])]
+        if self._arguments.json:
+            for _, folder in rows:
+                self._print_records(
+                    {"folder": folder.path or ".", "n_files": folder.n_files}, folder.count
+                )
+            return
+        table = [
+            f"{self._numbers(folder.count.n_tokens)} {folder.n_files:>7} "
+            f"{'  ' * depth}{safe(folder.name or '.')}"
+            for depth, folder in rows
+        ]
+        most = max(rows[0][1].count.n_tokens[0], 1)
+        shares = [folder.count.n_tokens[0] / most for _, folder in rows]
+        print(*with_bars(table, shares), sep="\n")
+
+    def costs(self, count: FileCount) -> None:
+        """Print the costs of the total."""
+        for models, n_tokens in zip(self._models, count.n_tokens, strict=False):
+            width = max(len(model.name) for model in models)
+            for model in models:
+                text = cost_text(model, n_tokens) or "the table has no price and no window"
+                print(f"  {safe(model.name):<{width}}  {safe(text)}")
+
+    def _numbers(self, values: Sequence[object]) -> str:
+        return " ".join(
+            f"{value:>{width}}" for value, width in zip(values, self._widths, strict=True)
+        )
+
+    def _print_records(self, head: dict[str, object], count: FileCount) -> None:
+        for number, tokenizer in enumerate(self._tokenizers):
+            entry = head | record(tokenizer, self._arguments.specials, count, number)
+            if self._models:
+                n_tokens = count.n_tokens[number]
+                entry["costs"] = [cost_record(model, n_tokens) for model in self._models[number]]
+            print_json(entry)
 
 
 def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
@@ -98,20 +268,12 @@ def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
     """
     path = prices_path()
     if not path.exists():
-        raise InputFileError(
-            path, "there is no price table; to create one, choose “Costs” in the app's Ctrl+P menu"
-        )
+        raise InputFileError(path, "there is no price table: `tokviz config prices` creates it")
     models = models_for(load_prices(), tokenizer.name)
     if not models:
-        raise InputFileError(path, f"it has no [[model]] for the tokenizer {tokenizer.name}")
+        reason = f"it has no [[model]] for the tokenizer {tokenizer.name}"
+        raise InputFileError(path, f"{reason}: `tokviz config prices` opens it")
     return models
-
-
-def _print_costs(models: list[ModelPrice], counts: InputCounts) -> None:
-    width = max(len(model.name) for model in models)
-    for model in models:
-        text = cost_text(model, counts.n_tokens) or "the table has no price and no window"
-        print(f"  {safe(model.name):<{width}}  {safe(text)}")
 
 
 def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
@@ -126,52 +288,16 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
     }
 
 
-def _count_part(
-    part: workers.FilePart,
-    names: tuple[str, str | None],
-    parse_specials: bool | Literal["huggingface"],
-) -> InputCounts:
-    tokenizer = workers.cached_tokenizer(*names)
-    return count_blocks(workers.read_part(part, [tokenizer]), tokenizer, parse_specials)
-
-
-def count_blocks(
-    data: Iterable[bytes], tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
-) -> InputCounts:
-    """Count an input in bounded memory."""
-    counts = InputCounts()
-    blocks = text_blocks(data, tokenizer, parse_specials=parse_specials, counts=counts)
-
-    def count(text: str) -> int:
-        return len(tokenizer.encode_to_array(text, parse_specials))
-
-    # A child process that splits text handles one block at a time.
-    n_threads = 1 if tokenizer.in_child else max(n_processors(), 1)
-    counts.n_tokens = sum(map_ahead(count, blocks, n_threads))
-    return counts
-
-
 def record(
-    source: InputSource, tokenizer: Tokenizer, specials: str, counts: InputCounts
+    tokenizer: Tokenizer, specials: str, count: FileCount, number: int = 0
 ) -> dict[str, object]:
-    """Return the JSON record of an input."""
-    ratio = counts.bytes_per_token
+    """Return the counts of a text in a tokenizer, the one with this number, for JSON."""
+    ratio = count.bytes_per_token(number)
     return {
-        "file": file_name(source),
         "tokenizer": tokenizer.name,
         "specials": specials,
-        "n_tokens": counts.n_tokens,
-        "n_chars": counts.n_chars,
-        "n_bytes": counts.n_bytes,
+        "n_tokens": count.n_tokens[number],
+        "n_chars": count.n_chars,
+        "n_bytes": count.n_bytes,
         "bytes_per_token": None if ratio is None else round(ratio, 6),
     }
-
-
-_HEADER = f"{'tokens':>9} {'chars':>9} {'bytes':>9} {'bytes/token':>11}"
-
-
-def _line(counts: InputCounts, name: str) -> str:
-    ratio = counts.bytes_per_token
-    shown = "-" if ratio is None else f"{ratio:.2f}"
-    numbers = f"{counts.n_tokens:>9} {counts.n_chars:>9} {counts.n_bytes:>9} {shown:>11}"
-    return f"{numbers} {safe(name)}".rstrip()

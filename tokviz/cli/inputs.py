@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
@@ -14,7 +17,11 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, is_pipe
-from tokviz.training.corpus.storage import open_stored
+from tokviz.storage.project_files import project_files
+from tokviz.text.sentences import pluralize
+from tokviz.training.corpus.corpus import excluded, matches_of
+from tokviz.training.corpus.readers import BinaryFileError, read_json_lines, read_texts, unpacked
+from tokviz.training.corpus.storage import is_url, urls_of
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
@@ -84,12 +91,16 @@ def read_blocks(source: InputSource, size: int = BLOCK_BYTES) -> Iterator[bytes]
             while block := file.read(size):
                 stop_timer()
                 yield block
-    except FileNotFoundError as error:
-        name = display_name(source)
-        missing = input_error(name, error)
-        raise InputFileError(name, missing.reason + _no_file_hint(name)) from None
+    except FileNotFoundError:
+        raise _missing(display_name(source)) from None
+    except (EOFError, zlib.error) as error:
+        raise InputFileError(display_name(source), f"is damaged: {error}") from None
     except (OSError, ValueError) as error:
         raise input_error(display_name(source), error) from None
+
+
+def _missing(name: str) -> InputFileError:
+    return InputFileError(name, f"there is no such file{_no_file_hint(name)}")
 
 
 def _no_file_hint(name: str) -> str:
@@ -100,7 +111,9 @@ def _no_file_hint(name: str) -> str:
         return "; without @ it is the text itself; pipe text that starts with @ to --text @-"
     text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
     command = next((word for word in sys.argv[1:2] if word in TEXT_COMMANDS), TEXT_COMMANDS[0])
-    return f"; to pass text: tokviz {command} --text {text}; ids: tokviz decode 15339 1917"
+    may_be_ids = name.isdecimal() or sys.argv[1:2] == ["decode"]
+    ids = "; ids: tokviz decode 15339 1917" if may_be_ids else ""
+    return f"; to pass text: tokviz {command} --text {text}{ids}"
 
 
 def read_whole(blocks: Iterable[bytes], advice: str) -> bytes:
@@ -134,11 +147,135 @@ def _note_waiting(source: InputSource) -> Iterator[Callable[[], None]]:
         timer.cancel()
 
 
+class Inputs:
+    """The inputs of a command, given by paths.
+
+    Attributes:
+        groups: By argument, its name and the inputs that it consists of: a folder has many.
+        found: The inputs found in folders and globs.
+        has_failed: Whether a path could not be read.
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        """Find the inputs of the arguments that `options.add_paths` adds.
+
+        Folders that cannot be read are reported.
+        """
+        self._everything: bool = arguments.all
+        self._field: str | None = arguments.field
+        self.found = set[InputSource]()
+        self.has_failed = False
+        self._n_skipped = Counter[str]()
+        text: str | None = getattr(arguments, "text", None)
+        inline = [] if text is None else [InlineInput("--text", os.fsencode(text))]
+        self.groups: list[tuple[str, list[InputSource]]] = [(one.name, [one]) for one in inline]
+        names = [*arguments.files]
+        if arguments.files_from is not None:
+            names += _listed(arguments.files_from, b"\0" if arguments.null else b"\n")
+        elif not names and not inline:
+            names = [STDIN]
+        for name in names:
+            try:
+                found = self._expand(name)
+            except InputFileError as error:
+                self.fail(error)
+            else:
+                kept = excluded(found, {*arguments.exclude}) if arguments.exclude else found
+                self.groups.append((name, [*kept]))
+
+    @property
+    def sources(self) -> list[InputSource]:
+        """All inputs."""
+        return [source for _, sources in self.groups for source in sources]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one input, which is not in a folder."""
+        return len(self.groups) == 1 and self.found.isdisjoint(self.sources)
+
+    def fail(self, error: object) -> None:
+        """Report an error."""
+        sys.stdout.flush()
+        report(error)
+        self.has_failed = True
+
+    def skip(self, path: str, reason: str) -> None:
+        """Count a skipped file or folder."""
+        self._n_skipped[reason] += 1
+
+    def read(self, source: InputSource) -> Iterator[Iterator[bytes]]:
+        """Yield the documents of an input in blocks.
+
+        Raises:
+            BinaryFileError: If it was found in a folder and looks binary.
+            InputFileError: If it cannot be read.
+        """
+        if source == STDIN and self._field is not None:
+            lines = read_json_lines(sys.stdin.buffer, display_name(source), self._field)
+            yield from (iter([data]) for data, _ in lines)
+        elif not isinstance(source, str) or source == STDIN or is_pipe(source):
+            yield read_blocks(source)
+        elif not is_url(source) and not os.path.lexists(source):
+            raise _missing(source)
+        else:
+            any_content = self._everything or source not in self.found
+            yield from read_texts(source, self._field, any_content=any_content)
+
+    def each(self, process: Callable[[InputSource], None]) -> None:
+        """Process every input; report errors and continue with the next input."""
+
+        def process_text(source: InputSource) -> None:
+            try:
+                process(source)
+            except BinaryFileError:
+                self.skip(display_name(source), BINARY)
+
+        self.has_failed = bool(for_each_input(self.sources, process_text)) or self.has_failed
+
+    def end(self) -> int:
+        """Report the skipped files, and return the exit code."""
+        parts = [
+            pluralize(number, unit) if unit.endswith(_COUNTED) else f"{number:,} {unit}"
+            for unit, number in sorted(self._n_skipped.items())
+        ]
+        if parts:
+            more = "" if self._everything else " (--all reads all but links and special files)"
+            report(f"{', '.join(parts)} skipped{more}")
+        return ERROR if self.has_failed else 0
+
+    def _expand(self, name: str) -> list[str]:
+        if is_url(name):
+            return urls_of(name)
+        if name == STDIN or not name:
+            return [name]
+        if os.path.isdir(name):
+            files = project_files(
+                name, everything=self._everything, on_skip=self.skip, on_error=self.fail
+            )
+            # Without a "./" that the user did not write.
+            found = [os.path.normpath(file) for file in files]
+        elif os.path.lexists(name) or not (found := matches_of(name)):
+            return [name]
+        self.found.update(found)
+        return found
+
+
+BINARY = "binary file"
+_COUNTED = ("file", "link")
+"""Last words of the reasons that have a plural."""
+
+
+def _listed(file: str, end: bytes) -> list[str]:
+    """Read the paths of `--files-from`."""
+    data = read_whole(read_blocks(file), " of file names are too many")
+    return [os.fsdecode(name) for name in data.split(end) if name]
+
+
 def _open(source: InputSource) -> AbstractContextManager[BinaryIO]:
     if isinstance(source, InlineInput):
         return BytesIO(source.data)
     if source != STDIN:
-        return open_stored(source)
+        return unpacked(source)
     if sys.stdin is None:
         raise InputFileError(display_name(source), "it is closed")
     return nullcontext(sys.stdin.buffer)

@@ -15,7 +15,7 @@ import sys
 from tokviz.cli import options
 from tokviz.cli.inputs import InputSource, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report
-from tokviz.cli.text_blocks import nfc_note
+from tokviz.live.text_blocks import nfc_note
 from tokviz.share.figure import comparison_figure, figure_of
 from tokviz.text import bytetext
 

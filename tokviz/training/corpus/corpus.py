@@ -94,8 +94,7 @@ class Corpus:
         for path in paths:
             with self._skipping_unreadable():
                 listed += self._files_of(path)
-        kept = [file for file in listed if file not in unwanted]
-        kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
+        kept = excluded(listed, unwanted)
         once = dict[object, str]()
         for file in kept:
             once.setdefault(file_identity(file), file)
@@ -184,12 +183,7 @@ class Corpus:
             return urls_of(name)
         if os.path.isdir(name):
             return _files_in(name, self.left_out.append)
-        if glob.has_magic(name) and not os.path.lexists(name):
-            matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
-            if not matches:
-                raise InputFileError(name, "matches no file")
-            return matches
-        return [name]
+        return [name] if os.path.lexists(name) else matches_of(name) or [name]
 
     def _chunks_of_texts(self) -> Iterator[Chunk]:
         for data in self.texts():
@@ -258,6 +252,26 @@ def _names_a_file(text: str) -> bool:
 
 def _matches(pattern: str) -> Iterator[str]:
     return glob.iglob(pattern, recursive=True)
+
+
+def matches_of(name: str) -> list[str]:
+    """Return the files that a glob matches, sorted; empty if the name is not a glob.
+
+    Raises:
+        InputFileError: If a glob matches no file.
+    """
+    if not glob.has_magic(name):
+        return []
+    matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
+    if not matches:
+        raise InputFileError(name, "matches no file")
+    return matches
+
+
+def excluded(files: Iterable[str], unwanted: set[str]) -> list[str]:
+    """Return the files without unwanted ones, given by paths, ends of paths, or globs."""
+    kept = (file for file in files if file not in unwanted)
+    return [file for file in kept if not any(map(PurePath(file).match, unwanted))]
 
 
 def _files_in(folder: str, left_out: Callable[[str], object]) -> list[str]:

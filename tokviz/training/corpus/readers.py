@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, cast
 
 from tokviz.errors import InputFileError, missing_package
 from tokviz.storage import json_file
-from tokviz.storage.files import MAX_FILE_BYTES, input_error
+from tokviz.storage.files import MAX_FILE_BYTES, input_error, looks_binary
 from tokviz.storage.json_file import in_words
 from tokviz.text import bytetext
 from tokviz.training.corpus.storage import choice_of, open_stored
@@ -32,20 +32,64 @@ from tokviz.training.corpus.text_blocks import BLOCK_BYTES, Chunk
 
 _ZSTANDARD_STEP = 1 << 10  # a few bytes may expand to 128 KB
 
+TABLE = ".parquet"
+
 FIRST_READ = 1 << 16  # allocating more takes longer than reading a small file
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` yields the documents of an open file."""
 
 
+class BinaryFileError(InputFileError):
+    """A file that looks binary is not read as text."""
+
+
+def read_texts(
+    path: str, field: str | None = None, *, any_content: bool = True
+) -> Iterator[Iterator[bytes]]:
+    """Yield the documents of a file, each in blocks; read a document before the next one.
+
+    Args:
+        path: A file.
+        field: The field or column that contains the text. None for "text" in tables; a file of
+            JSON lines is then a single document with the whole file.
+        any_content: Whether to read files that look binary, and tables although `field` is None.
+
+    Raises:
+        BinaryFileError: If the file looks binary and `any_content` is False.
+        InputFileError: If it cannot be read.
+    """
+    kind = kind_of(path)
+    if kind not in READERS or (field is None and kind != TABLE):
+        yield _read_whole(path, any_content)
+        return
+    if field is None and not any_content:
+        raise BinaryFileError(path, "is a table: choose a column with --field")
+    gathered: list[bytes] = []
+    for data, is_end in read_documents(path, field or "text", lambda position: None):
+        gathered.append(data)
+        if is_end:
+            yield iter(gathered)
+            gathered = []
+
+
+def _read_whole(path: str, any_content: bool) -> Iterator[bytes]:
+    for data, _ in read_documents(path, None, lambda position: None):
+        if not any_content and looks_binary(data):
+            raise BinaryFileError(path, "looks binary")
+        any_content = True
+        yield data
+
+
 def read_documents(
-    path: str, field: str, on_bytes: Callable[[int], None], n_bytes: int = 0
+    path: str, field: str | None, on_bytes: Callable[[int], None], n_bytes: int = 0
 ) -> Iterator[Chunk]:
     """Read the documents of a file.
 
     Args:
         path: A file or a named pipe.
-        field: The field or column that contains the text, if the file has fields.
+        field: The field or column that contains the text, if the file has fields; None to read it
+            as plain text.
         on_bytes: Called with the position in the file on the disk, before every chunk.
         n_bytes: The size of the file when the corpus was listed.
 
@@ -58,7 +102,8 @@ def read_documents(
         with open_stored(path) as raw:
             file = opener(raw, path)
             seekable = raw.seekable()
-            for chunk in READERS.get(kind, _read_plain)(file, path, field):
+            reader = _read_plain if field is None else READERS.get(kind, _read_plain)
+            for chunk in reader(file, path, field or ""):
                 if seekable:
                     on_bytes(raw.tell())
                 yield chunk
@@ -227,7 +272,7 @@ class _Zstandard(io.RawIOBase):
 READERS: dict[str, Reader] = {
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
-    ".parquet": _read_parquet,
+    TABLE: _read_parquet,
 }
 """Readers of files with fields, by extension."""
 

@@ -15,7 +15,7 @@ from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 
-_BLOCK_CHARS = 1 << 18
+BLOCK_CHARS = 1 << 18
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -57,7 +57,7 @@ def text_blocks(
     *,
     parse_specials: bool | Literal["huggingface"],
     counts: InputCounts,
-    block_chars: int = _BLOCK_CHARS,
+    block_chars: int = BLOCK_CHARS,
 ) -> Iterator[str]:
     """Decode bytes to byte text and cut it at safe cuts, where a pre-token ends in any context.
 
@@ -75,19 +75,37 @@ def text_blocks(
     Raises:
         TokvizError: If a stretch without a safe cut is too large.
     """
-    changed, n_replaced = False, 0
-    for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
-        changed = changed or tokenizer.changes(block)
-        if tokenizer.remote:  # it has no tokens for such bytes
-            n_replaced += bytetext.n_raw_bytes(block)
+    seen = Changes(tokenizer)
+    for block in cut_blocks(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
+        seen.add(block)
         yield block
-    if changed:
-        counts.note = nfc_note(tokenizer)
-    elif n_replaced:
-        verb = "is" if n_replaced == 1 else "are"
-        counts.note = (
-            f"note: {pluralize(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} "
-            "encodes U+FFFD instead"
+    counts.note = seen.note
+
+
+class Changes:
+    """What a tokenizer changes in texts before it encodes them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Start without a text."""
+        self._tokenizer, self._is_changed, self._n_replaced = tokenizer, False, 0
+
+    def add(self, text: str) -> None:
+        """Add byte text."""
+        self._is_changed = self._is_changed or self._tokenizer.changes(text)
+        if self._tokenizer.remote:  # it has no tokens for such bytes
+            self._n_replaced += bytetext.n_raw_bytes(text)
+
+    @property
+    def note(self) -> str:
+        """A message for users; empty if nothing is changed."""
+        if self._is_changed:
+            return nfc_note(self._tokenizer)
+        if not self._n_replaced:
+            return ""
+        verb = "is" if self._n_replaced == 1 else "are"
+        return (
+            f"note: {pluralize(self._n_replaced, 'byte')} {verb} not valid UTF-8: "
+            f"{self._tokenizer.name} encodes U+FFFD instead"
         )
 
 
@@ -111,9 +129,10 @@ def map_ahead(
         yield from (future.result() for future in running)
 
 
-def _cut(
-    blocks: Iterable[bytes], rule: CutRule, counts: InputCounts, block_chars: int
+def cut_blocks(
+    blocks: Iterable[bytes], rule: CutRule, counts: InputCounts, block_chars: int = BLOCK_CHARS
 ) -> Iterator[str]:
+    """Decode bytes to byte text and cut it by a rule; see `text_blocks`."""
     gathered: list[str] = []
     n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
     for text in _decoded(blocks, counts):
