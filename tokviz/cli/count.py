@@ -27,15 +27,17 @@ exit code: 1 if the total exceeds the budget, 2 after an error.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import BINARY, STDIN, Inputs, InputSource, display_name, file_name
+from tokviz.cli.inputs import STDIN, Inputs, InputSource, display_name, file_name
 from tokviz.cli.output import FINDINGS, print_json, report, with_bars
 from tokviz.compare.file_counts import (
+    CountTree,
     FileCount,
     count_blocks,
     count_files,
@@ -45,7 +47,6 @@ from tokviz.errors import InputFileError, TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.corpus.readers import READERS, BinaryFileError, is_packed, kind_of
 from tokviz.workspace.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
 
 Counted = tuple[InputSource, FileCount]
@@ -92,11 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     is_collected = bool(arguments.sort or arguments.top or arguments.tree or arguments.budget)
     output.head()
     for source, found in _counts(arguments, inputs, tokenizers):
-        if isinstance(found, BinaryFileError):
-            inputs.skip(display_name(source), BINARY)
-        elif isinstance(found, TokvizError):
-            named = isinstance(found, InputFileError)
-            inputs.fail(found if named else f"{display_name(source)}: {found}")
+        if isinstance(found, TokvizError):
+            inputs.note_failure(source, found)
         else:
             total = total.plus(found)
             if is_collected:
@@ -108,15 +106,17 @@ def run(arguments: argparse.Namespace) -> int:
             notes |= {*found.notes}
     is_over = arguments.budget is not None and max(total.n_tokens) > arguments.budget
     if arguments.tree and collected:
-        output.tree([(display_name(source), count) for source, count in collected])
+        root = inputs.groups[0][0] if len(inputs.groups) == 1 else ""
+        counts = ((display_name(source), count) for source, count in collected)
+        output.tree(count_tree(counts, root if os.path.isdir(root) else ""))
     elif is_collected and (arguments.json or is_over or arguments.budget is None):
         collected.sort(key=_SORT_KEYS[arguments.sort or "tokens"])
         top = arguments.top or (None if arguments.json or not is_over else _LARGEST)
         for source, count in collected[:top]:
             output.file(source, count)
-    if not arguments.json and (not inputs.is_single or len(sources) > 1) and not arguments.tree:
+    if sources and not inputs.is_single and not arguments.json and not arguments.tree:
         output.line(total, "total")
-    if not arguments.json:
+    if sources and not arguments.json:
         output.costs(total)
     code = inputs.end()
     if is_over:
@@ -141,8 +141,8 @@ def _counts(
     count = partial(
         _count_part, names=names, split_pattern=arguments.split_pattern, specials=specials
     )
-    plain = [source for source in sources if _is_plain(inputs, source)]
-    with workers.results_by_source(arguments, count, plain, tokenizers) as results:
+    files = inputs.in_parts(arguments)
+    with workers.results_by_source(arguments, count, files, tokenizers) as results:
         for source in sources:
             if not results[source]:
                 yield from count_files([source], inputs.read, tokenizers, specials)
@@ -151,17 +151,6 @@ def _counts(
                 yield source, reduce(FileCount.plus, (result() for result in results[source]))
             except TokvizError as error:
                 yield source, error
-
-
-def _is_plain(inputs: Inputs, source: InputSource) -> bool:
-    """Return whether workers can read parts of a file as text."""
-    if not isinstance(source, str) or source == STDIN or is_packed(source):
-        return False
-    try:
-        next(next(inputs.read(source)), b"")
-    except TokvizError:
-        return False
-    return kind_of(source) not in READERS
 
 
 def _count_part(
@@ -218,9 +207,9 @@ class _Output:
             sizes += f" {'-' if ratio is None else f'{ratio:.2f}':>11}"
         print(f"{sizes} {safe(name)}".rstrip())
 
-    def tree(self, counts: Sequence[tuple[str, FileCount]]) -> None:
+    def tree(self, tree: CountTree) -> None:
         """Print the largest folders, each after the one that it is in."""
-        rows = [(depth, node) for depth, node in count_tree(counts).rows() if node.n_files]
+        rows = [(depth, node) for depth, node in tree.rows() if node.n_files]
         by_size = sorted(range(len(rows)), key=lambda i: -rows[i][1].count.n_tokens[0])
         rows = [rows[i] for i in sorted(by_size[: self._arguments.top])]
         if self._arguments.json:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         if counts.note:
             report(counts.note)
 
-    inputs.each(encode_input)
+    inputs.each(encode_input, inputs.sources)
     return inputs.end()
 
 

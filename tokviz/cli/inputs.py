@@ -16,11 +16,20 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.storage.files import MAX_FILE_BYTES, input_error, is_pipe
-from tokviz.storage.project_files import project_files
+from tokviz.storage.files import MAX_FILE_BYTES, file_identity, input_error, is_pipe
+from tokviz.storage.project_files import LINK, project_files
 from tokviz.text.sentences import pluralize
 from tokviz.training.corpus.corpus import excluded, matches_of
-from tokviz.training.corpus.readers import BinaryFileError, read_json_lines, read_texts, unpacked
+from tokviz.training.corpus.readers import (
+    READERS,
+    TABLE,
+    BinaryFileError,
+    is_packed,
+    kind_of,
+    read_json_lines,
+    read_texts,
+    unpacked,
+)
 from tokviz.training.corpus.storage import is_url, urls_of
 
 if TYPE_CHECKING:
@@ -156,10 +165,12 @@ class Inputs:
         has_failed: Whether a path could not be read.
     """
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        """Find the inputs of the arguments that `options.add_paths` adds.
+    def __init__(self, arguments: argparse.Namespace, *, reads_stdin: bool = True) -> None:
+        """Find the inputs, and report folders that cannot be read.
 
-        Folders that cannot be read are reported.
+        Args:
+            arguments: The arguments that `options.add_paths` adds.
+            reads_stdin: Whether standard input is read if there is no other input.
         """
         self._everything: bool = arguments.all
         self._field: str | None = arguments.field
@@ -172,7 +183,7 @@ class Inputs:
         names = [*arguments.files]
         if arguments.files_from is not None:
             names += _listed(arguments.files_from, b"\0" if arguments.null else b"\n")
-        elif not names and not inline:
+        elif reads_stdin and not names and not inline:
             names = [STDIN]
         for name in names:
             try:
@@ -221,16 +232,38 @@ class Inputs:
             any_content = self._everything or source not in self.found
             yield from read_texts(source, self._field, any_content=any_content)
 
-    def each(self, process: Callable[[InputSource], None]) -> None:
-        """Process every input; report errors and continue with the next input."""
+    def in_parts(self, arguments: argparse.Namespace) -> list[InputSource]:
+        """Return the files of which workers, if any are requested, can read parts as text."""
+        if arguments.workers is None and arguments.scheduler is None:
+            return []
+        return [source for source in self.sources if self._is_plain(source)]
 
-        def process_text(source: InputSource) -> None:
+    def _is_plain(self, source: InputSource) -> bool:
+        if not isinstance(source, str) or source == STDIN or is_packed(source) or is_pipe(source):
+            return False
+        if kind_of(source) in READERS and (self._field is not None or kind_of(source) == TABLE):
+            return False
+        try:
+            next(next(self.read(source)), b"")
+        except TokvizError:
+            return False
+        return True
+
+    def each(self, process: Callable[[InputSource], None], sources: Iterable[InputSource]) -> None:
+        """Process inputs; if one fails, note the error and continue with the next input."""
+        for source in sources:
             try:
                 process(source)
-            except BinaryFileError:
-                self.skip(display_name(source), BINARY)
+            except TokvizError as error:
+                self.note_failure(source, error)
 
-        self.has_failed = bool(for_each_input(self.sources, process_text)) or self.has_failed
+    def note_failure(self, source: InputSource, error: TokvizError) -> None:
+        """Count a binary file as skipped, and report any other error."""
+        name = display_name(source)
+        if isinstance(error, BinaryFileError):
+            self.skip(name, BINARY)
+        else:
+            self.fail(error if isinstance(error, InputFileError) else f"{name}: {error}")
 
     def end(self) -> int:
         """Report the skipped files, and return the exit code."""
@@ -256,6 +289,11 @@ class Inputs:
             found = [os.path.normpath(file) for file in files]
         elif os.path.lexists(name) or not (found := matches_of(name)):
             return [name]
+        else:
+            # A loop of links has many names for a file.
+            once = {file_identity(file): file for file in sorted(found, key=len, reverse=True)}
+            self._n_skipped[LINK] += len(found) - len(once)
+            found = sorted(once.values())
         self.found.update(found)
         return found
 

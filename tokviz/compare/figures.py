@@ -54,6 +54,15 @@ class Figures:
         """Average number of tokens per word (fertility); None if there is no word."""
         return self.n_tokens / self.n_words if self.n_words else None
 
+    def plus(self, other: Figures) -> Figures:
+        """Return the statistics of both texts together."""
+        return Figures(
+            self.n_tokens + other.n_tokens,
+            self.n_bytes + other.n_bytes,
+            self.n_chars + other.n_chars,
+            self.n_words + other.n_words,
+        )
+
     def difference(self, base: Figures) -> float | None:
         """Return the relative difference in tokens to another text, below 0 for fewer tokens.
 
