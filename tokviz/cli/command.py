@@ -6,6 +6,7 @@ import argparse
 import difflib
 import importlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
@@ -106,9 +107,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Report a usage error and exit with code 2."""
         message = message.replace("ignored explicit argument", "takes no value, but got")
-        message = message.replace(_HIDDEN, "")
+        message = message.replace(_HIDDEN, "") + self._suggestion(message)
         report(f"{TokvizError(message)} (see {self.prog} --help)")
         raise SystemExit(ERROR)
+
+    def _suggestion(self, message: str) -> str:
+        """Suggest the option or the value that is nearest to an unknown one."""
+        if unknown := re.match("unrecognized arguments: .*?(--[^ =]+)", message):
+            names = [name for name in self._option_string_actions if name.startswith("--")]
+        elif unknown := re.search("invalid choice: '(.*)' \\(choose from (.*)\\)", message):
+            names = re.findall("[^', ]+", unknown[2])
+        else:
+            return ""
+        near = difflib.get_close_matches(unknown[1], names, n=1)
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 _HIDDEN = "\0"

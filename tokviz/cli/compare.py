@@ -108,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
             summary.print_disagreements()
             total.add_all(summary)
     if len(inputs.groups) > 1 and total.figures:
+        print()
         total.print_title("total")
         total.print_table(tokenizers)
     code = inputs.end()
