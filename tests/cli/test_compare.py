@@ -54,7 +54,7 @@ def test_one_tokenizer_is_not_enough_and_two_are_too_many_elsewhere(tokviz):
     done = tokviz("compare", "-t", "gpt2", stdin=b"x")
     assert (done.code, done.out) == (2, b"")
     assert "a comparison needs two tokenizers" in done.err
-    done = tokviz("count", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
+    done = tokviz("encode", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
     assert (done.code, done.out) == (2, b"")
     assert "`tokviz compare` takes several" in done.err
 

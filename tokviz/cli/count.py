@@ -118,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.line(total, "total")
     if sources and not arguments.json:
         output.costs(total)
+    sys.stdout.flush()
     code = inputs.end()
     if is_over:
         for tokenizer, n_tokens in zip(tokenizers, total.n_tokens, strict=True):

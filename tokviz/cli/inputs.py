@@ -287,7 +287,9 @@ class Inputs:
             )
             # Without a "./" that the user did not write.
             found = [os.path.normpath(file) for file in files]
-        elif os.path.lexists(name) or not (found := matches_of(name)):
+        elif os.path.lexists(name) or (" " in name and "?" in name):
+            return [name]  # a missing file, if it is a question
+        elif not (found := matches_of(name)):
             return [name]
         else:
             # A loop of links has many names for a file.
