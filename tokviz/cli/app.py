@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the text to open, or a folder to count its tokens; `-` is standard input, like a pipe",
+        help="the text to open, or a folder to count; `-` is standard input, like a pipe",
     )
     add_options(parser)
 

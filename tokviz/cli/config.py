@@ -190,7 +190,7 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
         else:
             write_file(file, before)
         raise TokvizError(f"{key} is unchanged: {error.reason}")
-    if name == "tokenizer":
+    if name == "tokenizer" and value is not None:
         report(f"note: this is the app's tokenizer; commands use ${TOKENIZER_VARIABLE} or -t")
     state = path.with_name("state.toml")
     if key in PLACES and state.exists():

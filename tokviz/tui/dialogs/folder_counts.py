@@ -25,7 +25,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.corpus.readers import BinaryFileError, read_texts
 from tokviz.tui.dialogs.base import Hint, ListDialog, rule
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.fit import fit, fit_end
+from tokviz.tui.widgets.fit import bar_text, fit, fit_end
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.spans import Span
 
@@ -217,13 +217,12 @@ class FolderDialog(ListDialog[Path, _Row]):
     def _paint(self, row: _Row, width: int) -> list[Span]:
         depth, node, sign = row
         n_tokens = node.count.n_tokens[0]
-        most = max(self._tree.count.n_tokens[0] if self._tree else 0, 1)
-        filled = -(-n_tokens * _BAR_CELLS // most)
+        most = self._tree.count.n_tokens[0] if self._tree else 0
         spans = [Span(f"{n_tokens:>12,}  ", "text")]
         more = ""
         if width >= _WIDE:
-            spans.append(Span("█" * filled, "accent"))
-            spans.append(Span(" " * (_BAR_CELLS - filled + 2)))
+            bar = bar_text(n_tokens, most, _BAR_CELLS)
+            spans.append(Span(f"{bar:<{_BAR_CELLS + 2}}", "accent"))
             more = pluralize(node.n_files, "file") + " " if node.n_files else ""
         indent = "  " * min(depth, max(0, (width - 40) // 2))
         room = width - sum(cell_len(span.text) for span in spans) - len(more) - len(indent) - 3
