@@ -137,8 +137,8 @@ def test_ctrl_c_is_code_130(monkeypatch, capsys):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(count, "count_files", interrupt)
-    assert main(["count", "x"]) == 130
+    monkeypatch.setattr(count, "count_blocks", interrupt)
+    assert main(["count", "--text", "x"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -148,8 +148,8 @@ def test_what_a_library_warns_of_is_a_line_at_the_end_whatever_the_end(monkeypat
         assert capsys.readouterr().err == ""
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(count, "count_files", warn)
-    assert main(["count", "x"]) == 130
+    monkeypatch.setattr(count, "count_blocks", warn)
+    assert main(["count", "--text", "x"]) == 130
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tokviz: compiled code cannot be kept")
     assert "\x1b" not in line

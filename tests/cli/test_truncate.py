@@ -8,8 +8,7 @@ import pytest
 
 import tokviz as package
 from tokviz.cli import truncate
-from tokviz.live import text_blocks
-from tokviz.text import bytetext
+from tokviz.cli.main import main
 
 PARTS = [
     *(
@@ -45,28 +44,32 @@ def test_a_character_is_never_cut(tokviz, tmp_path):
     assert tokviz("truncate", "--from-end", "2", file).text == "界"
 
 
+@pytest.mark.parametrize("from_end", [False, True])
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
-@pytest.mark.parametrize("block_chars", [7, 1 << 18])
-def test_the_result_is_a_part_of_the_text_that_fits(name, block_chars):
+def test_a_part_of_any_text_fits(name, from_end):
     tokenizer, chance = package.load(name), random.Random(name)
-    for _ in range(150):
+    for _ in range(400):
         text = "".join(chance.choices(PARTS, k=chance.randrange(1, 40)))
         if tokenizer.changes(text):
             continue
         n_tokens = len(tokenizer.encode_byte_text(text, True))
-        most = chance.randrange(n_tokens + 2)
-        for cut in (truncate.first_tokens, truncate.last_tokens):
-            blocks = text_blocks.text_blocks(
-                [bytetext.to_bytes(text)],
-                tokenizer,
-                parse_specials=True,
-                counts=text_blocks.InputCounts(),
-                block_chars=block_chars,
-            )
-            part = "".join(cut(blocks, most, tokenizer, True))
-            assert len(tokenizer.encode_byte_text(part, True)) <= most
-            assert text.startswith(part) if cut is truncate.first_tokens else text.endswith(part)
-            assert part == text or most < n_tokens
+        most = chance.randrange(n_tokens + 1)
+        part = truncate.part_of(text, most, tokenizer, True, from_end)
+        assert len(tokenizer.encode_byte_text(part, True)) <= most
+        assert text.endswith(part) if from_end else text.startswith(part)
+        assert part == text or most < n_tokens
+
+
+@pytest.mark.parametrize("options", [(), ("--from-end",)])
+def test_a_long_text_is_cut_in_blocks(options, tmp_path, capfdbinary):
+    words = [f"word{number} " for number in range(120_000)]
+    (tmp_path / "a").write_text("".join(words))
+    tokenizer = package.load("gpt2")
+    n_all = len(tokenizer.encode("".join(words)))
+    assert main(["truncate", str(n_all - 5), "-t", "gpt2", *options, str(tmp_path / "a")]) == 0
+    part = capfdbinary.readouterr().out.decode()
+    assert n_all - 8 <= len(tokenizer.encode(part)) <= n_all - 5
+    assert "".join(words).endswith(part) if options else "".join(words).startswith(part)
 
 
 def test_an_endless_pipe_is_read_only_as_far_as_necessary():

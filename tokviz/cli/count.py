@@ -29,36 +29,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import STDIN, Inputs, InputSource, display_name, file_name
+from tokviz.cli.inputs import STDIN, Inputs, InputSource, display_name, file_name, read_whole
 from tokviz.cli.output import FINDINGS, print_json, report, with_bars
-from tokviz.compare.file_counts import (
-    CountTree,
-    FileCount,
-    count_blocks,
-    count_files,
-    count_tree,
-)
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.compare.count_tree import Counts, CountTree, count_tree, sum_counts
+from tokviz.errors import InputFileError
+from tokviz.live.text_blocks import InputCounts, count_blocks
+from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
-from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
 
-Counted = tuple[InputSource, FileCount]
 _LARGEST = 10
 """Files listed if the total exceeds the budget."""
-_SORT_KEYS: dict[str, Callable[[Counted], Any]] = {
-    "name": lambda one: display_name(one[0]),
-    "tokens": lambda one: -one[1].n_tokens[0],
-    "chars": lambda one: -one[1].n_chars,
-    "bytes": lambda one: -one[1].n_bytes,
-    "ratio": lambda one: -(one[1].bytes_per_token() or 0),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,11 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_tokenizers(parser, options.DEFAULT_TOKENIZERS)
     options.add_encoding(parser)
     options.add_flag(parser, "--tree", "print the sizes of folders")
-    parser.add_argument(
-        "--sort",
-        choices=tuple(_SORT_KEYS),
-        help="sort by this column, largest first; not with --tree, which sorts by tokens",
-    )
+    help_text = "sort the files, largest first"
+    parser.add_argument("--sort", choices=("tokens", "chars", "bytes"), help=help_text)
     options.add_number(parser, "--top", "print only the N largest files or folders")
     options.add_number(parser, "--budget", "exit with code 1 if all texts have more than N tokens")
     options.add_flag(parser, "--cost", "add the cost with the models of your price table")
@@ -82,86 +66,80 @@ def run(arguments: argparse.Namespace) -> int:
     """Count each input."""
     tokenizers = options.load_one_or_more(arguments)
     models = [_models(tokenizer) for tokenizer in tokenizers] if arguments.cost else []
+    specials = options.SPECIALS[arguments.specials]
     inputs = Inputs(arguments)
-    sources = inputs.sources
     if not inputs.is_single:
-        inputs.found.update(sources)  # the shell expands `*` to binary files, too
-    output = _Output(arguments, tokenizers, models, file_name(sources[0]) if sources else None)
-    output.is_named = not inputs.is_single or output.is_named
-    total, notes = FileCount.zero(len(tokenizers)), set[str]()
-    collected: list[Counted] = []
-    is_collected = bool(arguments.sort or arguments.top or arguments.tree or arguments.budget)
-    output.head()
-    for source, found in _counts(arguments, inputs, tokenizers):
-        if isinstance(found, TokvizError):
-            inputs.note_failure(source, found)
+        inputs.found.update(inputs.sources)  # the shell expands `*` to binary files, too
+    output = _Output(arguments, tokenizers, models)
+    is_listed = not (arguments.sort or arguments.top or arguments.tree or arguments.budget)
+    total, notes = [InputCounts() for _ in tokenizers], set[str]()
+    files: list[tuple[InputSource, Counts]] = []
+
+    def count_input(source: InputSource) -> None:
+        counts = [InputCounts() for _ in tokenizers]
+        parts = [result() for result in results[source]]
+        for part in parts:
+            sum_counts(counts, part)
+        is_stream = len(tokenizers) > 1 and (source == STDIN or is_pipe(display_name(source)))
+        reading = inputs.read(source) if is_stream else ()
+        kept = [[read_whole(one, " are too many for several tokenizers")] for one in reading]
+        for count, tokenizer in zip(counts, tokenizers, strict=True) if not parts else ():
+            for document in kept if is_stream else inputs.read(source):
+                count += count_blocks(document, tokenizer, specials)
+        sum_counts(total, counts)
+        new_notes = {count.note for count in counts if count.note} - notes
+        for note in new_notes:
+            report(note)
+        notes.update(new_notes)
+        if is_listed:
+            is_file = file_name(source) not in (None, STDIN)
+            name = file_name(source) or display_name(source)
+            output.file(source, counts, name if is_file or not inputs.is_single else "")
         else:
-            total = total.plus(found)
-            if is_collected:
-                collected.append((source, found))
-            else:
-                output.file(source, found)
-            for note in set(found.notes) - notes:
-                report(note)
-            notes |= {*found.notes}
-    is_over = arguments.budget is not None and max(total.n_tokens) > arguments.budget
-    if arguments.tree and collected:
+            files.append((source, counts))
+
+    output.head()
+    names = [tokenizer.name for tokenizer in tokenizers]
+    work = partial(_count_part, names=names, pattern=arguments.split_pattern, specials=specials)
+    parts = inputs.in_parts(arguments)
+    with workers.results_by_source(arguments, work, parts, tokenizers) as results:
+        inputs.each(count_input, inputs.sources)
+    over = [one for one in zip(names, total, strict=True) if one[1].n_tokens > _budget(arguments)]
+    if arguments.tree and files:
         root = inputs.groups[0][0] if len(inputs.groups) == 1 else ""
-        counts = ((display_name(source), count) for source, count in collected)
-        output.tree(count_tree(counts, root if os.path.isdir(root) else ""))
-    elif is_collected and (arguments.json or is_over or arguments.budget is None):
-        collected.sort(key=_SORT_KEYS[arguments.sort or "tokens"])
-        top = arguments.top or (None if arguments.json or not is_over else _LARGEST)
-        for source, count in collected[:top]:
-            output.file(source, count)
-    if sources and not inputs.is_single and not arguments.json and not arguments.tree:
-        output.line(total, "total")
-    if sources and not arguments.json:
+        named = ((display_name(source), counts) for source, counts in files)
+        output.tree(count_tree(named, root if os.path.isdir(root) else ""))
+    elif arguments.json or over or not arguments.budget:
+        key = f"n_{arguments.sort or 'tokens'}"
+        files.sort(key=lambda file: -getattr(file[1][0], key))
+        for source, counts in files[: arguments.top or (_LARGEST if over else None)]:
+            output.file(source, counts, display_name(source))
+    if inputs.sources and not arguments.json:
+        if not (inputs.is_single or arguments.tree):
+            output.line(total, "total")
         output.costs(total)
     sys.stdout.flush()
     code = inputs.end()
-    if is_over:
-        for tokenizer, n_tokens in zip(tokenizers, total.n_tokens, strict=True):
-            if n_tokens > arguments.budget:
-                report(
-                    f"over budget: {n_tokens:,} tokens of {arguments.budget:,} ({tokenizer.name})"
-                )
-    return code or (FINDINGS if is_over else 0)
+    for name, count in over:
+        report(f"over budget: {count.n_tokens:,} tokens of {arguments.budget:,} ({name})")
+    return code or (FINDINGS if over else 0)
 
 
-def _counts(
-    arguments: argparse.Namespace, inputs: Inputs, tokenizers: Sequence[Tokenizer]
-) -> Iterator[tuple[InputSource, FileCount | TokvizError]]:
-    """Count the inputs, on workers if they are requested."""
-    specials = options.SPECIALS[arguments.specials]
-    sources = inputs.sources
-    if not workers.uses_cluster(arguments):
-        yield from count_files(sources, inputs.read, tokenizers, specials)
-        return
-    names = [tokenizer.name for tokenizer in tokenizers]
-    count = partial(
-        _count_part, names=names, split_pattern=arguments.split_pattern, specials=specials
-    )
-    files = inputs.in_parts(arguments)
-    with workers.results_by_source(arguments, count, files, tokenizers) as results:
-        for source in sources:
-            if not results[source]:
-                yield from count_files([source], inputs.read, tokenizers, specials)
-                continue
-            try:
-                yield source, reduce(FileCount.plus, (result() for result in results[source]))
-            except TokvizError as error:
-                yield source, error
+def _budget(arguments: argparse.Namespace) -> float:
+    return float("inf") if arguments.budget is None else arguments.budget
 
 
 def _count_part(
     part: workers.FilePart,
     names: Sequence[str],
-    split_pattern: str | None,
-    specials: AllowedSpecial | bool,
-) -> FileCount:
-    tokenizers = [workers.cached_tokenizer(name, split_pattern) for name in names]
-    return count_blocks(workers.read_part(part, tokenizers), tokenizers, specials)
+    pattern: str | None,
+    specials: bool | Literal["huggingface"],
+) -> Counts:
+    tokenizers = [workers.cached_tokenizer(name, pattern) for name in names]
+    return [
+        count_blocks(workers.read_part(part, tokenizers), tokenizer, specials)
+        for tokenizer in tokenizers
+    ]
 
 
 class _Output:
@@ -172,81 +150,69 @@ class _Output:
         arguments: argparse.Namespace,
         tokenizers: Sequence[Tokenizer],
         models: Sequence[list[ModelPrice]],
-        name: str | None,
     ) -> None:
         self._arguments, self._tokenizers, self._models = arguments, tokenizers, models
-        self.is_named = name not in (None, STDIN)
-        names = [safe(one.name) for one in tokenizers]
-        self._heads = names if len(names) > 1 else ["tokens"]
-        self._widths = [max(9, len(head)) for head in self._heads]
+        self._is_several = len(tokenizers) > 1
 
     def head(self) -> None:
         """Print the heads of the columns, which name the tokenizers."""
-        is_several = len(self._tokenizers) > 1
-        if self._arguments.json or not (is_several or sys.stdout.isatty()):
-            return
-        name = "" if is_several else f" ({safe(self._tokenizers[0].name)})"
-        if self._arguments.tree:
-            print(f"{self._numbers(self._heads)} {'files':>7}{name}")
-        else:
-            ratio = "" if is_several else f" {'bytes/token':>11}"
-            print(f"{self._numbers(self._heads)} {'chars':>9} {'bytes':>9}{ratio}{name}")
+        names = [safe(tokenizer.name) for tokenizer in self._tokenizers]
+        if not self._arguments.json and (self._is_several or sys.stdout.isatty()):
+            end = "" if self._is_several else f" ({names[0]})"
+            heads = ["files"] if self._arguments.tree else ["chars", "bytes"]
+            heads += ["bytes/token"] * (end != "" and not self._arguments.tree)
+            print(self._columns(names if self._is_several else ["tokens"], *heads) + end)
 
-    def file(self, source: InputSource, count: FileCount) -> None:
+    def file(self, source: InputSource, counts: Counts, name: str) -> None:
         """Print the counts of an input."""
         if self._arguments.json:
-            self._print_records({"file": file_name(source)}, count)
+            self._print_records({"file": file_name(source)}, counts)
         else:
-            name = file_name(source) or display_name(source)
-            self.line(count, name if self.is_named else "")
+            self.line(counts, name)
 
-    def line(self, count: FileCount, name: str) -> None:
+    def line(self, counts: Counts, name: str) -> None:
         """Print a line of the table."""
-        sizes = f"{self._numbers(count.n_tokens)} {count.n_chars:>9} {count.n_bytes:>9}"
-        if len(count.n_tokens) == 1:
-            ratio = count.bytes_per_token()
-            sizes += f" {'-' if ratio is None else f'{ratio:.2f}':>11}"
-        print(f"{sizes} {safe(name)}".rstrip())
+        ratio = counts[0].bytes_per_token
+        ratios = [] if self._is_several else ["-" if ratio is None else f"{ratio:.2f}"]
+        sizes = [str(counts[0].n_chars), str(counts[0].n_bytes), *ratios]
+        print(f"{self._columns([one.n_tokens for one in counts], *sizes)} {safe(name)}".rstrip())
 
     def tree(self, tree: CountTree) -> None:
         """Print the largest folders, each after the one that it is in."""
         rows = [(depth, node) for depth, node in tree.rows() if node.n_files]
-        by_size = sorted(range(len(rows)), key=lambda i: -rows[i][1].count.n_tokens[0])
-        rows = [rows[i] for i in sorted(by_size[: self._arguments.top])]
-        if self._arguments.json:
-            for _, folder in rows:
-                self._print_records(
-                    {"folder": folder.path or ".", "n_files": folder.n_files}, folder.count
-                )
-            return
-        table = [
-            f"{self._numbers(folder.count.n_tokens)} {folder.n_files:>7} "
-            f"{'  ' * depth}{safe(folder.name or '.')}"
-            for depth, folder in rows
-        ]
-        most = max(rows[0][1].count.n_tokens[0], 1)
-        shares = [folder.count.n_tokens[0] / most for _, folder in rows]
-        print(*with_bars(table, shares), sep="\n")
+        sizes = [node.counts[0].n_tokens for _, node in rows]
+        largest = sorted(range(len(rows)), key=lambda row: -sizes[row])[: self._arguments.top]
+        table = []
+        for depth, node in (rows[row] for row in sorted(largest)):
+            if self._arguments.json:
+                head = {"folder": node.path or ".", "n_files": node.n_files}
+                self._print_records(head, node.counts)
+            numbers = self._columns([one.n_tokens for one in node.counts], str(node.n_files))
+            table.append(f"{numbers} {'  ' * depth}{safe(node.name)}")
+        if not self._arguments.json:
+            shares = [sizes[row] / max(sizes[0], 1) for row in sorted(largest)]
+            print(*with_bars(table, shares), sep="\n")
 
-    def costs(self, count: FileCount) -> None:
+    def costs(self, total: Counts) -> None:
         """Print the costs of the total."""
-        for models, n_tokens in zip(self._models, count.n_tokens, strict=False):
+        for models, counts in zip(self._models, total, strict=False):
             width = max(len(model.name) for model in models)
             for model in models:
-                text = cost_text(model, n_tokens) or "the table has no price and no window"
+                text = cost_text(model, counts.n_tokens)
+                text = text or "the table has no price and no window"
                 print(f"  {safe(model.name):<{width}}  {safe(text)}")
 
-    def _numbers(self, values: Sequence[object]) -> str:
-        return " ".join(
-            f"{value:>{width}}" for value, width in zip(values, self._widths, strict=True)
-        )
+    def _columns(self, n_tokens: Sequence[object], *more: str) -> str:
+        names = [safe(tokenizer.name) if self._is_several else "" for tokenizer in self._tokenizers]
+        cells = [f"{n:>{max(9, len(name))}}" for n, name in zip(n_tokens, names, strict=True)]
+        return " ".join([*cells, *map("{:>9}".format, more[:2]), *map("{:>11}".format, more[2:])])
 
-    def _print_records(self, head: dict[str, object], count: FileCount) -> None:
-        for number, tokenizer in enumerate(self._tokenizers):
-            entry = head | record(tokenizer, self._arguments.specials, count, number)
+    def _print_records(self, head: dict[str, object], counts: Counts) -> None:
+        for number, count in enumerate(counts):
+            entry = record(head, self._tokenizers[number], self._arguments.specials, count)
             if self._models:
-                n_tokens = count.n_tokens[number]
-                entry["costs"] = [cost_record(model, n_tokens) for model in self._models[number]]
+                own = self._models[number]
+                entry["costs"] = [cost_record(model, count.n_tokens) for model in own]
             print_json(entry)
 
 
@@ -279,15 +245,16 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
 
 
 def record(
-    tokenizer: Tokenizer, specials: str, count: FileCount, number: int = 0
+    head: dict[str, object], tokenizer: Tokenizer, specials: str, counts: InputCounts
 ) -> dict[str, object]:
-    """Return the counts of a text in a tokenizer, the one with this number, for JSON."""
-    ratio = count.bytes_per_token(number)
+    """Return the JSON record of an input; `head` names it."""
+    ratio = counts.bytes_per_token
     return {
+        **head,
         "tokenizer": tokenizer.name,
         "specials": specials,
-        "n_tokens": count.n_tokens[number],
-        "n_chars": count.n_chars,
-        "n_bytes": count.n_bytes,
+        "n_tokens": counts.n_tokens,
+        "n_chars": counts.n_chars,
+        "n_bytes": counts.n_bytes,
         "bytes_per_token": None if ratio is None else round(ratio, 6),
     }

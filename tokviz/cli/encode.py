@@ -23,7 +23,6 @@ from tokviz.cli import options
 from tokviz.cli.count import record
 from tokviz.cli.inputs import Inputs, InputSource, file_name
 from tokviz.cli.output import print_json, report
-from tokviz.compare.file_counts import FileCount
 from tokviz.live.text_blocks import InputCounts, text_blocks
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -63,9 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
         blocks = text_blocks(data, tokenizer, parse_specials=specials, counts=counts)
         if arguments.json or arguments.spans:
             fields = _record(blocks, tokenizer, specials, arguments.spans, around)
-            count = FileCount(counts.n_bytes, counts.n_chars, (len(fields["ids"]),))
-            head = {"file": file_name(source)}
-            print_json(head | record(tokenizer, arguments.specials, count) | fields)
+            counts.n_tokens = len(fields["ids"])
+            head: dict[str, object] = {"file": file_name(source)}
+            print_json(record(head, tokenizer, arguments.specials, counts) | fields)
         else:
             encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
             _print_ids(chain([around[0]], encoded, [around[1]]))

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from io import BytesIO
 from threading import Timer
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import MAX_FILE_BYTES, file_identity, input_error, is_pipe
-from tokviz.storage.project_files import LINK, project_files
 from tokviz.text.sentences import pluralize
 from tokviz.training.corpus.corpus import excluded, matches_of
 from tokviz.training.corpus.readers import (
-    READERS,
     TABLE,
     BinaryFileError,
     is_packed,
@@ -222,8 +220,9 @@ class Inputs:
             InputFileError: If it cannot be read.
         """
         if source == STDIN and self._field is not None:
-            lines = read_json_lines(sys.stdin.buffer, display_name(source), self._field)
-            yield from (iter([data]) for data, _ in lines)
+            with _open(source) as file:
+                for data, _ in read_json_lines(file, display_name(source), self._field):
+                    yield iter([data])
         elif not isinstance(source, str) or source == STDIN or is_pipe(source):
             yield read_blocks(source)
         elif not is_url(source) and not os.path.lexists(source):
@@ -234,36 +233,27 @@ class Inputs:
 
     def in_parts(self, arguments: argparse.Namespace) -> list[InputSource]:
         """Return the files of which workers, if any are requested, can read parts as text."""
-        if arguments.workers is None and arguments.scheduler is None:
-            return []
-        return [source for source in self.sources if self._is_plain(source)]
+        has_workers = arguments.workers is not None or arguments.scheduler is not None
+        return [*filter(self._is_plain, self.sources)] if has_workers and not self._field else []
 
     def _is_plain(self, source: InputSource) -> bool:
         if not isinstance(source, str) or source == STDIN or is_packed(source) or is_pipe(source):
             return False
-        if kind_of(source) in READERS and (self._field is not None or kind_of(source) == TABLE):
-            return False
-        try:
+        with suppress(TokvizError):
             next(next(self.read(source)), b"")
-        except TokvizError:
-            return False
-        return True
+            return kind_of(source) != TABLE
+        return False
 
     def each(self, process: Callable[[InputSource], None], sources: Iterable[InputSource]) -> None:
         """Process inputs; if one fails, note the error and continue with the next input."""
-        for source in sources:
+
+        def process_text(source: InputSource) -> None:
             try:
                 process(source)
-            except TokvizError as error:
-                self.note_failure(source, error)
+            except BinaryFileError as error:
+                self.skip(error.path, "binary file")
 
-    def note_failure(self, source: InputSource, error: TokvizError) -> None:
-        """Count a binary file as skipped, and report any other error."""
-        name = display_name(source)
-        if isinstance(error, BinaryFileError):
-            self.skip(name, BINARY)
-        else:
-            self.fail(error if isinstance(error, InputFileError) else f"{name}: {error}")
+        self.has_failed |= for_each_input(sources, process_text) != 0
 
     def end(self) -> int:
         """Report the skipped files, and return the exit code."""
@@ -281,26 +271,24 @@ class Inputs:
             return urls_of(name)
         if name == STDIN or not name:
             return [name]
+        found: Iterable[str]
         if os.path.isdir(name):
-            files = project_files(
-                name, everything=self._everything, on_skip=self.skip, on_error=self.fail
-            )
-            # Without a "./" that the user did not write.
-            found = [os.path.normpath(file) for file in files]
+            # Other inputs do not need pathspec.
+            from tokviz.storage.project_files import project_files
+
+            everything = self._everything
+            found = project_files(name, self.skip, self.fail, everything=everything)
+            found = [*map(os.path.normpath, found)]  # without a "./" that the user did not write
         elif os.path.lexists(name) or (" " in name and "?" in name):
             return [name]  # a missing file, if it is a question
-        elif not (found := matches_of(name)):
-            return [name]
         else:
             # A loop of links has many names for a file.
-            once = {file_identity(file): file for file in sorted(found, key=len, reverse=True)}
-            self._n_skipped[LINK] += len(found) - len(once)
-            found = sorted(once.values())
+            longest_first = sorted(matches_of(name), key=len, reverse=True)
+            found = sorted({file_identity(file): file for file in longest_first}.values())
         self.found.update(found)
-        return found
+        return [*found] if os.path.isdir(name) or found else [name]
 
 
-BINARY = "binary file"
 _COUNTED = ("file", "link")
 """Last words of the reasons that have a plural."""
 

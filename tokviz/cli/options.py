@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from tokviz.cli.inputs import STDIN, InlineInput, InputSource
+from tokviz.cli.inputs import STDIN
 from tokviz.cli.opening import TOKENIZER_VARIABLE
 from tokviz.cli.output import report
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
@@ -37,31 +37,21 @@ def add_files(parser: argparse.ArgumentParser, content: str) -> None:
 
 def add_paths(parser: argparse.ArgumentParser, content: str, *, has_text: bool = True) -> None:
     """Add the arguments of `Inputs`; `content` names the content of a file in a few words."""
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="PATH",
-        help=f"{content}: a file, a folder, a glob or a URL; `-` or no PATH is standard input",
-    )
+    help_text = f"{content}: a file, a folder, a glob or a URL; `-` or no PATH is standard input"
+    parser.add_argument("files", nargs="*", metavar="PATH", help=help_text)
     if has_text:
-        _add_text(parser)
+        help_text = "the text to process, before any file"
+        parser.add_argument("--text", metavar="TEXT", action=_Once, help=help_text)
     group = parser.add_argument_group("files")
-    group.add_argument(
-        "--files-from", metavar="FILE", help="read more paths from FILE, one per line; or from `-`"
-    )
-    group.add_argument(
-        "-0", "--null", action="store_true", help="the paths of --files-from end with a NUL byte"
-    )
-    add_flag(
-        group, "--all", "read binary files, and files of folders that are hidden or in .gitignore"
-    )
+    help_text = "read more paths from FILE, one per line; or from `-`"
+    group.add_argument("--files-from", metavar="FILE", help=help_text)
+    help_text = "the paths of --files-from end with a NUL byte"
+    group.add_argument("-0", "--null", action="store_true", help=help_text)
+    help_text = "read binary files, and files of folders that are hidden or in .gitignore"
+    add_flag(group, "--all", help_text)
     add_exclude(group)
-    group.add_argument(
-        "--field",
-        metavar="NAME",
-        help="read the documents in this field of JSON lines or column of tables (without it, "
-        ".jsonl is plain text)",
-    )
+    help_text = "read the documents in this field of JSON lines or column of tables"
+    group.add_argument("--field", metavar="NAME", help=f"{help_text}; by default, .jsonl is text")
 
 
 def add_exclude(options: argparse._ActionsContainer) -> None:
@@ -73,18 +63,6 @@ def add_exclude(options: argparse._ActionsContainer) -> None:
         metavar="FILE",
         help="leave out a file, given by its path, the end of its path, or a pattern like "
         "'*.min.js'; repeat it for several",
-    )
-
-
-def add_text_files(parser: argparse.ArgumentParser, content: str) -> None:
-    """Add FILE and `--text`; `content` names the content of a file in a few words."""
-    add_files(parser, content)
-    _add_text(parser)
-
-
-def _add_text(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--text", metavar="TEXT", action=_Once, help="the text to process, before any file"
     )
 
 
@@ -331,14 +309,6 @@ def input_names(files: Sequence[str]) -> list[str]:
     """Return the inputs to read, with patterns in URLs expanded; `-` if there is no file."""
     names = [urls_of(file) if is_url(file) else [file] for file in files]
     return [*chain.from_iterable(names)] or [STDIN]
-
-
-def text_sources(arguments: argparse.Namespace) -> list[InputSource]:
-    """Return the text of `--text`, then the files; standard input if there is neither."""
-    if arguments.text is None:
-        return [*input_names(arguments.files)]
-    text = InlineInput("--text", os.fsencode(arguments.text))
-    return [text, *(input_names(arguments.files) if arguments.files else ())]
 
 
 def load_one_or_more(arguments: argparse.Namespace) -> list[Tokenizer]:

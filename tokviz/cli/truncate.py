@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
 
 from tokviz.cli import options
 from tokviz.cli.inputs import STDIN, read_blocks
 from tokviz.live.text_blocks import InputCounts, text_blocks
 from tokviz.text import bytetext
-from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -26,9 +24,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz truncate`."""
     parser.add_argument("n_tokens", type=options.whole, metavar="N", help="the number of tokens")
-    parser.add_argument(
-        "file", nargs="?", default=STDIN, metavar="FILE", help="the text (default: standard input)"
-    )
+    parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help="the text")
     options.add_flag(parser, "--from-end", "print the last tokens instead of the first ones")
     options.add_tokenizer(parser)
     options.add_split_pattern(parser)
@@ -37,63 +33,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a part of the text."""
-    tokenizer = options.load_tokenizer(arguments)
-    specials = options.SPECIALS[arguments.specials]
-    blocks = text_blocks(
-        read_blocks(arguments.file), tokenizer, parse_specials=specials, counts=InputCounts()
-    )
-    cut = last_tokens if arguments.from_end else first_tokens
-    for text in cut(blocks, arguments.n_tokens, tokenizer, specials):
-        sys.stdout.buffer.write(bytetext.to_bytes(text))
+    tokenizer, from_end = options.load_tokenizer(arguments), arguments.from_end
+    specials = arguments.specials == "parsed"
+    kept, total = deque[tuple[str, int]](), 0
+    data = read_blocks(arguments.file)
+    for text in text_blocks(data, tokenizer, parse_specials=specials, counts=InputCounts()):
+        kept.append((text, len(tokenizer.encode_to_array(text, specials))))
+        total += kept[-1][1]
+        while from_end and kept and total - kept[0][1] >= arguments.n_tokens:
+            total -= kept.popleft()[1]
+        if total > arguments.n_tokens and not from_end:
+            break
+    if total > arguments.n_tokens:
+        text, size = kept.popleft() if from_end else kept.pop()
+        # A block is separate from the next one only if enough characters precede it.
+        shortest = CUT_CONTEXT if from_end and kept else 0
+        part = part_of(text, arguments.n_tokens - total + size, tokenizer, specials, from_end)
+        add = kept.appendleft if from_end else kept.append
+        add((part if len(part) >= shortest else "", 0))
+    sys.stdout.buffer.writelines(bytetext.to_bytes(text) for text, _ in kept)
     return 0
 
 
-def first_tokens(
-    blocks: Iterable[str], n_tokens: int, tokenizer: Tokenizer, specials: AllowedSpecial | bool
-) -> Iterator[str]:
-    """Yield the start of a text, which comes in blocks that are encoded independently."""
-    for text in blocks:
-        size = len(tokenizer.encode_to_array(text, specials))
-        if size > n_tokens:
-            data = bytetext.to_bytes(text)
-            ends = tokenizer.tokenize_byte_text(text, specials).byte_spans[:n_tokens, 1]
-            for end in reversed(ends.tolist()):
-                part = bytetext.from_bytes(data[:end])
-                # Without the text after it, a part may have more tokens.
-                if text.startswith(part) and _fits(part, n_tokens, tokenizer, specials):
-                    yield part
-                    break
-            return
-        yield text
-        n_tokens -= size
-
-
-def last_tokens(
-    blocks: Iterable[str], n_tokens: int, tokenizer: Tokenizer, specials: AllowedSpecial | bool
-) -> Iterator[str]:
-    """Yield the end of a text, which comes in blocks that are encoded independently."""
-    kept, total = deque[tuple[str, int]](), 0
-    for text in blocks:
-        kept.append((text, len(tokenizer.encode_to_array(text, specials))))
-        total += kept[-1][1]
-        while kept and total - kept[0][1] >= n_tokens:
-            total -= kept.popleft()[1]
-    if total > n_tokens:
-        text, size = kept.popleft()
-        room = n_tokens - (total - size)
-        data = bytetext.to_bytes(text)
-        starts = tokenizer.tokenize_byte_text(text, specials).byte_spans[-room:, 0]
-        after, after_size = kept[0] if kept else ("", 0)
-        for start in starts.tolist():
-            part = bytetext.from_bytes(data[start:])
-            # The next block is separate only if enough characters precede it.
-            more = after if len(part) < CUT_CONTEXT else ""
-            most = room + after_size * bool(more)
-            if text.endswith(part) and _fits(part + more, most, tokenizer, specials):
-                yield part
-                break
-    yield from (text for text, _ in kept)
-
-
-def _fits(text: str, most: int, tokenizer: Tokenizer, specials: AllowedSpecial | bool) -> bool:
-    return len(tokenizer.encode_to_array(text, specials)) <= most
+def part_of(text: str, n_tokens: int, tokenizer: Tokenizer, specials: bool, from_end: bool) -> str:
+    """Return the longest start or end of byte text that has at most some of its tokens."""
+    data, spans = bytetext.to_bytes(text), tokenizer.tokenize_byte_text(text, specials).byte_spans
+    cuts = spans[len(spans) - n_tokens :, 0] if from_end else spans[:n_tokens, 1][::-1]
+    for cut in cuts.tolist():
+        part = bytetext.from_bytes(data[cut:] if from_end else data[:cut])
+        is_whole = text.endswith(part) if from_end else text.startswith(part)
+        # Without the text around it, a part may have more tokens.
+        if is_whole and len(tokenizer.encode_to_array(part, specials)) <= n_tokens:
+            return part
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,12 +56,7 @@ class Figures:
 
     def plus(self, other: Figures) -> Figures:
         """Return the statistics of both texts together."""
-        return Figures(
-            self.n_tokens + other.n_tokens,
-            self.n_bytes + other.n_bytes,
-            self.n_chars + other.n_chars,
-            self.n_words + other.n_words,
-        )
+        return Figures(*map(add, astuple(self), astuple(other)))
 
     def difference(self, base: Figures) -> float | None:
         """Return the relative difference in tokens to another text, below 0 for fewer tokens.

@@ -14,9 +14,7 @@ characters around the cut, so an edit affects only cuts within `CutRule.reach` c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tokviz.tokenizer.encoding.specials import Pattern, pattern_of_specials
+from tokviz.tokenizer.encoding.specials import Pattern
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -117,15 +115,3 @@ def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
         return CutRule(ANYWHERE, None, 0)
     specials = (tokenizer.specials.pattern, tokenizer.specials.longest)
     return CutRule(tokenizer.split_pattern.safe_cut, *(specials if parse_specials else (None, 0)))
-
-
-def common_cut_rule(tokenizers: Sequence[Tokenizer], parse_specials: bool) -> CutRule:
-    """Return a rule whose cuts are safe in all tokenizers."""
-    if len(tokenizers) == 1:
-        return cut_rule(tokenizers[0], parse_specials)
-    cuts = {tokenizer.split_pattern.safe_cut for tokenizer in tokenizers}
-    safe_cut = cuts.pop() if len(cuts) == 1 else None
-    specials = {text for tokenizer in tokenizers for text in tokenizer.special_tokens}
-    if not parse_specials or not specials:
-        return CutRule(safe_cut, None, 0)
-    return CutRule(safe_cut, pattern_of_specials(specials), max(map(len, specials)))

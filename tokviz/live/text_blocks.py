@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, TypeVar
 
 from tokviz.errors import TokvizError
 from tokviz.live.cuts import CutRule, cut_rule
+from tokviz.process.limits import n_processors
 from tokviz.storage.files import MAX_FILE_BYTES
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 
-BLOCK_CHARS = 1 << 18
+_BLOCK_CHARS = 1 << 18
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -57,7 +58,7 @@ def text_blocks(
     *,
     parse_specials: bool | Literal["huggingface"],
     counts: InputCounts,
-    block_chars: int = BLOCK_CHARS,
+    block_chars: int = _BLOCK_CHARS,
 ) -> Iterator[str]:
     """Decode bytes to byte text and cut it at safe cuts, where a pre-token ends in any context.
 
@@ -75,38 +76,39 @@ def text_blocks(
     Raises:
         TokvizError: If a stretch without a safe cut is too large.
     """
-    seen = Changes(tokenizer)
-    for block in cut_blocks(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
-        seen.add(block)
+    changed, n_replaced = False, 0
+    for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
+        changed = changed or tokenizer.changes(block)
+        if tokenizer.remote:  # it has no tokens for such bytes
+            n_replaced += bytetext.n_raw_bytes(block)
         yield block
-    counts.note = seen.note
-
-
-class Changes:
-    """What a tokenizer changes in texts before it encodes them."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Start without a text."""
-        self._tokenizer, self._is_changed, self._n_replaced = tokenizer, False, 0
-
-    def add(self, text: str) -> None:
-        """Add byte text."""
-        self._is_changed = self._is_changed or self._tokenizer.changes(text)
-        if self._tokenizer.remote:  # it has no tokens for such bytes
-            self._n_replaced += bytetext.n_raw_bytes(text)
-
-    @property
-    def note(self) -> str:
-        """A message for users; empty if nothing is changed."""
-        if self._is_changed:
-            return nfc_note(self._tokenizer)
-        if not self._n_replaced:
-            return ""
-        verb = "is" if self._n_replaced == 1 else "are"
-        return (
-            f"note: {pluralize(self._n_replaced, 'byte')} {verb} not valid UTF-8: "
-            f"{self._tokenizer.name} encodes U+FFFD instead"
+    if changed:
+        counts.note = nfc_note(tokenizer)
+    elif n_replaced:
+        verb = "is" if n_replaced == 1 else "are"
+        counts.note = (
+            f"note: {pluralize(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} "
+            "encodes U+FFFD instead"
         )
+
+
+def count_blocks(
+    data: Iterable[bytes], tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+) -> InputCounts:
+    """Count a text in bounded memory."""
+    counts = InputCounts()
+    blocks = text_blocks(data, tokenizer, parse_specials=parse_specials, counts=counts)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_to_array(text, parse_specials))
+
+    # Threads take longer to start than a short text to encode.
+    counts.n_tokens = sum(map(count, islice(blocks, 1)))
+    if (second := next(blocks, None)) is not None:
+        # A child process that splits text handles one block at a time.
+        n_threads = 1 if tokenizer.in_child else max(n_processors(), 1)
+        counts.n_tokens += sum(map_ahead(count, chain([second], blocks), n_threads))
+    return counts
 
 
 def nfc_note(tokenizer: Tokenizer) -> str:
@@ -129,10 +131,9 @@ def map_ahead(
         yield from (future.result() for future in running)
 
 
-def cut_blocks(
-    blocks: Iterable[bytes], rule: CutRule, counts: InputCounts, block_chars: int = BLOCK_CHARS
+def _cut(
+    blocks: Iterable[bytes], rule: CutRule, counts: InputCounts, block_chars: int
 ) -> Iterator[str]:
-    """Decode bytes to byte text and cut it by a rule; see `text_blocks`."""
     gathered: list[str] = []
     n_gathered, n_searched, wanted = 0, 0, 2 * block_chars
     for text in _decoded(blocks, counts):

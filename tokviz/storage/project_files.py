@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
 from tokviz.errors import InputFileError
 from tokviz.storage.files import input_error
 
-HIDDEN, IGNORED, LINK, SPECIAL = "hidden", "in .gitignore", "link", "special file"
-"""Why an entry of a folder is skipped."""
-_PATTERN_FILE = ".gitignore"
-
-
-class _Ignored(NamedTuple):
-    """The patterns of a `.gitignore`, and the folder that they are relative to."""
-
-    folder: str
-    spec: GitIgnoreSpec
+OnError = Callable[[InputFileError], object]
+_Rules = list[tuple[str, GitIgnoreSpec]]
+"""The patterns of each `.gitignore`, the innermost last, and the folder that they apply to."""
 
 
 def project_files(
     folder: str,
+    on_skip: Callable[[str, str], object],
+    on_error: OnError,
     *,
     everything: bool = False,
-    on_skip: Callable[[str, str], object],
-    on_error: Callable[[InputFileError], object],
 ) -> Iterator[str]:
     """Yield the files in a folder, sorted by name, then those of its subfolders.
 
@@ -36,11 +29,11 @@ def project_files(
 
     Args:
         folder: The folder.
-        everything: Whether to include hidden and ignored files.
         on_skip: Called with the path of every skipped file or folder, and the reason.
         on_error: Called with the error for every folder or `.gitignore` that cannot be read.
+        everything: Whether to include hidden and ignored files.
     """
-    stack = [(folder, [] if everything else _rules_above(folder, on_error))]
+    stack = [(folder, [] if everything else _rules_above(Path(os.path.abspath(folder)), on_error))]
     while stack:
         path, rules = stack.pop()
         try:
@@ -49,54 +42,49 @@ def project_files(
         except (OSError, ValueError) as error:
             on_error(input_error(path, error))
             continue
-        if not everything and any(entry.name == _PATTERN_FILE for entry in entries):
-            rules = rules + _rules_of(path, _PATTERN_FILE, on_error)
+        if not everything and any(entry.name == ".gitignore" for entry in entries):
+            rules = rules + _rules_of(os.path.abspath(path), ".gitignore", on_error)
         folders = list[str]()
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
             if not everything and entry.name.startswith("."):
-                on_skip(entry.path, HIDDEN)
+                on_skip(entry.path, "hidden")
             elif rules and _is_ignored(rules, os.path.abspath(entry.path), is_folder):
-                on_skip(entry.path, IGNORED)
+                on_skip(entry.path, "in .gitignore")
             elif is_folder:
                 folders.append(entry.path)
             elif entry.is_file(follow_symlinks=False):
                 yield entry.path
             else:
-                on_skip(entry.path, LINK if entry.is_symlink() else SPECIAL)
-        stack += [(path, rules) for path in reversed(folders)]
+                on_skip(entry.path, "link" if entry.is_symlink() else "special file")
+        stack += [(inner, rules) for inner in reversed(folders)]
 
 
-def _rules_above(folder: str, on_error: Callable[[InputFileError], object]) -> list[_Ignored]:
+def _rules_above(folder: Path, on_error: OnError) -> _Rules:
     """Read the patterns of the folders above, up to the root of the repository."""
-    rules: list[_Ignored] = []
-    parent = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(parent, ".git")):
-        above = os.path.dirname(parent)
-        if above == parent:
-            return []  # not in a repository
-        parent = above
-        rules = _rules_of(parent, _PATTERN_FILE, on_error) + rules
-    return _rules_of(parent, os.path.join(".git", "info", "exclude"), on_error) + rules
+    above = [folder, *folder.parents]
+    root = next((i for i, parent in enumerate(above) if (parent / ".git").exists()), None)
+    if root is None:
+        return []
+    rules = _rules_of(str(above[root]), ".git/info/exclude", on_error)
+    for parent in above[root:0:-1]:
+        rules += _rules_of(str(parent), ".gitignore", on_error)
+    return rules
 
 
-def _rules_of(
-    folder: str, name: str, on_error: Callable[[InputFileError], object]
-) -> list[_Ignored]:
+def _rules_of(folder: str, name: str, on_error: OnError) -> _Rules:
     file = os.path.join(folder, name)
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-            spec = GitIgnoreSpec.from_lines(lines)
+            return [(os.path.join(folder, ""), GitIgnoreSpec.from_lines(lines))]
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        pass
     except (OSError, ValueError) as error:
-        reason = input_error(file, error).reason if isinstance(error, OSError) else str(error)
-        on_error(InputFileError(file, reason))
-        return []
-    return [_Ignored(os.path.join(os.path.abspath(folder), ""), spec)]
+        on_error(input_error(file, error))
+    return []
 
 
-def _is_ignored(rules: list[_Ignored], path: str, is_folder: bool) -> bool:
+def _is_ignored(rules: _Rules, path: str, is_folder: bool) -> bool:
     """Return what the last matching pattern of the innermost folder decides."""
     for folder, spec in reversed(rules):
         decided = spec.check_file(path[len(folder) :] + "/" * is_folder).include

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -15,8 +15,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.compare.file_counts import CountTree, FileCount, count_files, count_tree
+from tokviz.compare.count_tree import Counts, CountTree, count_tree
 from tokviz.errors import TokvizError
+from tokviz.live.text_blocks import count_blocks
 from tokviz.storage.listing import home_label
 from tokviz.storage.project_files import project_files
 from tokviz.text.glyphs import safe
@@ -35,15 +36,12 @@ _WIDE = 60
 _PAUSE = 0.5
 """Minimum seconds between two updates of the tree."""
 
-_Row = tuple[int, CountTree, str]
-"""A row: its depth, its file or folder, and a sign for an open or a closed folder."""
+_Row = tuple[int, CountTree]
+"""A file or folder, and its depth."""
 
 
-class _Progress(NamedTuple):
-    """What has been counted so far; the tree is None before the first file."""
-
-    tree: CountTree | None
-    note: str
+_Progress = tuple[CountTree | None, str]
+"""The files counted so far, None before the first one, and a summary."""
 
 
 class FolderDialog(ListDialog[Path, _Row]):
@@ -57,10 +55,8 @@ class FolderDialog(ListDialog[Path, _Row]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", show=False),
-        Binding("right", "unfold", show=False),
-        Binding("left", "fold", show=False),
-        Binding("home", "page(-1000000)", show=False),
-        Binding("end", "page(1000000)", show=False),
+        Binding("right", "fold(True)", show=False),
+        Binding("left", "fold(False)", show=False),
     ]
     rows_wanted = 30
     nothing = "No file is counted yet."
@@ -84,58 +80,47 @@ class FolderDialog(ListDialog[Path, _Row]):
 
     def hints(self) -> Sequence[Hint]:
         """Return the hints of the last line."""
-        row = self.rows.row
-        verb = "open" if row is None or not row[2] else "fold" if row[2] == "▾" else "unfold"
+        is_folder = self.rows.row is not None and self.rows.row[1].n_files
+        end = "stop" if self._is_counting else "close"
+        fold = ("←→", "fold", "")
         return [
-            ("Enter", verb, "choose"),
-            ("Esc", "stop" if self._is_counting else "close", "cancel"),
-            ("←→", "fold", ""),
-            ("↑↓", "move", ""),
-        ]
+            ("Enter", "fold, unfold" if is_folder else "open", "choose"),
+            ("Esc", end, "cancel"), fold, ("↑↓", "move", ""),
+        ]  # fmt: skip
 
     def on_mount(self) -> None:
         """Start to count."""
-        self._worker = in_thread(self, "count", self._count, self._show_all, failed=self._fail)
+        self._worker = in_thread(self, "count", self._count, self._show_all)
 
     def _count(self, task: Task) -> _Progress:
-        counts: list[tuple[str, FileCount]] = []
-        skipped, n_unreadable = Counter[str](), 0
-
-        def on_error(error: TokvizError) -> None:
-            nonlocal n_unreadable
-            n_unreadable += 1
+        files: list[tuple[str, Counts]] = []
+        skipped = Counter[str]()
 
         def progress(word: str) -> _Progress:
-            tree = count_tree(counts, str(self._folder)) if counts else None
-            notes = [word, pluralize(len(counts), "file")]
+            tree = count_tree(files, str(self._folder)) if files else None
+            notes = [word, pluralize(len(files), "file")]
             if tree is not None:
-                notes[1:1] = [f"{tree.count.n_tokens[0]:,} tokens in {safe(self._tokenizer.name)}"]
+                n_tokens = tree.counts[0].n_tokens
+                notes[1:1] = [f"{n_tokens:,} tokens in {safe(self._tokenizer.name)}"]
             notes += [f"{number:,} {reason}" for reason, number in sorted(skipped.items())]
-            notes += [f"{n_unreadable:,} unreadable"] if n_unreadable else []
-            return _Progress(tree, " · ".join(filter(None, notes)))
+            return tree, " · ".join(filter(None, notes))
 
-        files = project_files(
-            str(self._folder),
-            on_skip=lambda path, reason: skipped.update([f"{reason} skipped"]),
-            on_error=on_error,
-        )
         due = monotonic()
-        for path, found in count_files(
-            files,
-            lambda file: read_texts(file, any_content=False),
-            [self._tokenizer],
-            self._parse_specials,
+        for file in project_files(
+            str(self._folder),
+            lambda path, reason: skipped.update([f"{reason} skipped"]),
+            lambda error: skipped.update(["unreadable"]),
         ):
             if task.cancelled:
                 break
-            if isinstance(found, FileCount):
-                counts.append((path, found))
-            elif isinstance(found, BinaryFileError):
+            try:
+                (text,) = read_texts(file, any_content=False)
+                files.append((file, [count_blocks(text, self._tokenizer, self._parse_specials)]))
+            except BinaryFileError:
                 skipped["binary skipped"] += 1
-            else:
-                on_error(found)
-            if monotonic() >= due:
-                started = monotonic()
+            except TokvizError:
+                skipped["unreadable"] += 1
+            if (started := monotonic()) >= due:
                 task.tell(self._show, progress("Counting…"))
                 due = monotonic() + max(_PAUSE, 5 * (monotonic() - started))
         return progress("")
@@ -145,58 +130,36 @@ class FolderDialog(ListDialog[Path, _Row]):
         self.rows.empty_text = "No text file is in this folder."
         self._show(progress)
 
-    def _fail(self, error: TokvizError) -> None:
-        self._show_all(_Progress(self._tree, str(error)))
-
     def _show(self, progress: _Progress) -> None:
-        self._tree = progress.tree
-        self.query_one("#counted", Static).update(Content(progress.note))
+        self._tree, note = progress
+        self.query_one("#counted", Static).update(Content(note))
         self._show_rows()
 
     def _show_rows(self) -> None:
-        before = self.rows.row
-        shown = [*self._tree.rows(lambda node: node.path in self._open)] if self._tree else []
-        rows = [(depth, node, self._sign(node)) for depth, node in shown]
-        paths = [node.path for _, node, _ in rows]
-        path = before[1].path if before is not None else ""
-        self.rows.show(rows, paths.index(path) if path in paths else 0)
+        row = self.rows.row
+        rows = [*self._tree.rows(lambda node: node.path in self._open)] if self._tree else []
+        paths = [node.path for _, node in rows]
+        self.rows.show(rows, paths.index(row[1].path) if row and row[1].path in paths else 0)
         self.show_hints()
-
-    def _sign(self, node: CountTree) -> str:
-        return ("▾" if node.path in self._open else "▸") if node.n_files else ""
 
     def action_choose(self) -> None:
         """Open the highlighted file, or fold or unfold the folder."""
         row = self.rows.row
-        if row is not None and row[2]:
+        if row is not None and row[1].n_files:
             self._open ^= {row[1].path}
             self._show_rows()
         elif row is not None:
             self.dismiss(Path(row[1].path))
 
-    def action_unfold(self) -> None:
-        """Unfold the highlighted folder, or move to its first entry."""
+    def action_fold(self, opens: bool) -> None:
+        """Unfold the highlighted folder, or fold it."""
         row = self.rows.row
-        if row is not None and row[2] == "▸":
+        if row is not None and row[1].n_files and (row[1].path in self._open) != opens:
             self.action_choose()
-        elif row is not None and row[2]:
-            self.action_move(1)
-
-    def action_fold(self) -> None:
-        """Fold the highlighted folder, or move to the folder of the file."""
-        row, at = self.rows.row, self.rows.highlighted
-        if row is None or at is None:
-            return
-        if row[2] == "▾":
-            self.action_choose()
-        else:
-            above = (i for i in range(at - 1, -1, -1) if self.rows.rows[i][0] < row[0])
-            self.rows.follow(next(above, at))
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        row: _Row = event.row
-        if event.again or row[2]:
+        if event.again or event.row[1].n_files:
             self.action_choose()
 
     @on(RowList.Highlighted)
@@ -215,18 +178,17 @@ class FolderDialog(ListDialog[Path, _Row]):
         self.show_hints()
 
     def _paint(self, row: _Row, width: int) -> list[Span]:
-        depth, node, sign = row
-        n_tokens = node.count.n_tokens[0]
-        most = self._tree.count.n_tokens[0] if self._tree else 0
+        depth, node = row
+        n_tokens, more = node.counts[0].n_tokens, ""
         spans = [Span(f"{n_tokens:>12,}  ", "text")]
-        more = ""
         if width >= _WIDE:
+            most = self._tree.counts[0].n_tokens if self._tree else 0
             bar = bar_text(n_tokens, most, _BAR_CELLS)
             spans.append(Span(f"{bar:<{_BAR_CELLS + 2}}", "accent"))
             more = pluralize(node.n_files, "file") + " " if node.n_files else ""
-        indent = "  " * min(depth, max(0, (width - 40) // 2))
-        room = width - sum(cell_len(span.text) for span in spans) - len(more) - len(indent) - 3
-        name = fit(safe(node.name) + "/" * bool(sign), max(room, 1))
-        spans.append(Span(f"{indent}{sign or ' '} {name}", "heading" if sign else "text"))
-        gap = " " * max(0, room - cell_len(name))
-        return [*spans, Span(gap), Span(more, "dim")]
+        sign = " " if not node.n_files else "▾" if node.path in self._open else "▸"
+        start = "  " * min(depth, max(0, (width - 40) // 2)) + sign
+        room = width - sum(cell_len(span.text) for span in spans) - len(start) - len(more) - 2
+        name = fit(safe(node.name) + "/" * bool(node.n_files), max(room, 1))
+        spans.append(Span(f"{start} {name}", "heading" if node.n_files else "text"))
+        return [*spans, Span(" " * max(1, room + 1 - cell_len(name))), Span(more, "dim")]
