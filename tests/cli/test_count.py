@@ -192,7 +192,6 @@ def test_a_single_binary_file_is_counted_and_one_of_several_is_not(tokviz, proje
 def test_globs_and_excluded_files(tokviz, project):
     done = tokviz("count", "**/*.py", "--exclude", "a.py", cwd=project)
     assert [line.split()[-1] for line in done.text.splitlines()] == ["src/deep/b.py", "total"]
-    assert "links skipped" in done.err, "the names in the loop"
     done = tokviz("count", "*.nothing", cwd=project)
     assert (done.code, done.text, done.err) == (2, "", "tokviz: *.nothing: matches no file\n")
 

@@ -225,7 +225,7 @@ class Inputs:
                     yield iter([data])
         elif not isinstance(source, str) or source == STDIN or is_pipe(source):
             yield read_blocks(source)
-        elif not is_url(source) and not os.path.lexists(source):
+        elif source not in self.found and not (is_url(source) or os.path.lexists(source)):
             raise _missing(source)
         else:
             any_content = self._everything or source not in self.found
