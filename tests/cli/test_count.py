@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -311,3 +312,18 @@ def test_a_large_file_and_many_documents_are_counted_as_one_by_one(tokviz, tmp_p
         many = sum(len(encoding.encode(f"hello {n}")) for n in range(3000))
         assert counts[str(tmp_path / "large.txt")][number] == str(large)
         assert counts[str(tmp_path / "many.jsonl")][number] == str(many)
+
+
+def test_patterns_that_cannot_be_used_are_reported_and_freeze_nothing(tokviz, tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ("a" * 250)).write_text("hello")
+    (tmp_path / ".gitignore").write_text("*a" * 30 + "b\nsecret\n")
+    (tmp_path / "secret").write_text("ignored")
+    os.mkfifo(tmp_path / "sub/.gitignore")
+    (tmp_path / "sub/text").write_text("hello")
+    done = tokviz("count", tmp_path)
+    assert done.code == 2
+    assert "a pattern with more than 3 wildcards is not applied" in done.err
+    assert f"{tmp_path}/sub/.gitignore: is a pipe" in done.err
+    assert done.text.splitlines()[-1].split()[0] == "2"

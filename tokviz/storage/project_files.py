@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
 from tokviz.errors import InputFileError
-from tokviz.storage.files import input_error
+from tokviz.storage.files import input_error, read_file
 
 OnError = Callable[[InputFileError], object]
+_STARS, _MOST_STARS = re.compile(r"\*+"), 3
 _Rules = list[tuple[str, GitIgnoreSpec]]
 """The patterns of each `.gitignore`, the innermost last, and the folder that they apply to."""
 
@@ -74,13 +76,20 @@ def _rules_above(folder: Path, on_error: OnError) -> _Rules:
 
 def _rules_of(folder: str, name: str, on_error: OnError) -> _Rules:
     file = os.path.join(folder, name)
+    if not os.path.exists(file):
+        return []
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-            return [(os.path.join(folder, ""), GitIgnoreSpec.from_lines(lines))]
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError) as error:
-        on_error(input_error(file, error))
+        lines = read_file(file).decode("utf-8", "surrogateescape").splitlines()
+        # The regex of many wildcards takes too long on names made for it.
+        if slow := [line for line in lines if len(_STARS.findall(line)) > _MOST_STARS]:
+            reason = f"a pattern with more than {_MOST_STARS} wildcards is not applied: {slow[0]}"
+            on_error(InputFileError(file, reason))
+        spec = GitIgnoreSpec.from_lines(line for line in lines if line not in slow)
+        return [(os.path.join(folder, ""), spec)]
+    except InputFileError as error:
+        on_error(error)
+    except ValueError as error:
+        on_error(InputFileError(file, str(error)))
     return []
 
 
