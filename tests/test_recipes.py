@@ -34,7 +34,7 @@ from tokviz.kernels.memory import zeros
 from tokviz.process import registry as jobs
 from tokviz.process.runner import JobClient, RunHandlers
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
-from tokviz.training.corpus import corpus as readers
+from tokviz.training.corpus import readers
 from tokviz.training.corpus.corpus import Corpus
 
 ROOT = Path(__file__).parent.parent

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tokviz.errors import UnknownTokenizerError as UnknownTokenizerError
     from tokviz.errors import VocabularyError as VocabularyError
     from tokviz.formats.loader import load as load
+    from tokviz.formats.save import what_is_lost as what_is_lost
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern as SplitPattern
     from tokviz.tokenizer.tokenizer import Tokenization as Tokenization
     from tokviz.tokenizer.tokenizer import Tokenizer as Tokenizer
@@ -51,6 +52,7 @@ from tokviz.storage.version import __version__ as __version__
 
 _NAMES = {
     "tokviz.formats.loader": "load",
+    "tokviz.formats.save": "what_is_lost",
     "tokviz.tokenizer.pretokenize.patterns": "SplitPattern",
     "tokviz.tokenizer.tokenizer": "Tokenization Tokenizer",
     "tokviz.training.progress": "TrainProgress",

@@ -54,7 +54,7 @@ def test_one_tokenizer_is_not_enough_and_two_are_too_many_elsewhere(tokviz):
     done = tokviz("compare", "-t", "gpt2", stdin=b"x")
     assert (done.code, done.out) == (2, b"")
     assert "a comparison needs two tokenizers" in done.err
-    done = tokviz("count", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
+    done = tokviz("encode", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
     assert (done.code, done.out) == (2, b"")
     assert "`tokviz compare` takes several" in done.err
 
@@ -74,3 +74,28 @@ def test_a_text_may_be_given_itself(tokviz):
 def test_names_are_aligned_to_the_left_and_numbers_to_the_right():
     rows = [("", "tokens"), ("gpt2", "7"), ("你好", "1,000,000")]
     assert list(plain_table(rows)) == ["         tokens", "gpt2          7", "你好  1,000,000"]
+
+
+def test_a_folder_is_one_text_and_several_get_a_total(tokviz, tmp_path):
+    (tmp_path / "a.txt").write_text("x.append(1)")
+    (tmp_path / "b.txt").write_text("Unbelievable")
+    asked = ("compare", "-t", "gpt2", "-t", "gpt-4")
+    lines = tokviz(*asked, tmp_path).text.splitlines()
+    assert [line.split()[1] for line in lines[1:3]] == ["10", "8"]
+    assert lines[4] == "2 disagreements (split 1, merges 1)"
+    assert [line for line in lines if ", line 1" in line] == [
+        f"{tmp_path}/a.txt, line 1, column 2: .append",
+        f"{tmp_path}/b.txt, line 1, column 3: believable",
+    ]
+    lines = tokviz(*asked, tmp_path, tmp_path / "a.txt").text.splitlines()
+    start = lines.index("total")
+    assert [line.split()[1:3] for line in lines[start + 2 :]] == [["16", "2.12"], ["13", "2.62"]]
+
+
+def test_documents_of_json_lines_are_compared_one_by_one(tokviz, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"t": "x.append(1)"}\n{"t": "Unbelievable"}\n')
+    asked = ("compare", "-t", "gpt2", "-t", "gpt-4", "--field", "t", file)
+    assert [line.split()[1] for line in tokviz(*asked).text.splitlines()[1:3]] == ["10", "8"]
+    records = [json.loads(line) for line in tokviz(*asked, "--json").text.splitlines()]
+    assert [one["n_disagreements"] for one in records] == [1, 1]

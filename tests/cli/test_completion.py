@@ -187,5 +187,5 @@ def test_files_and_folders_are_offered_where_they_can_be_given():
     folders = [line for line in zsh.splitlines() if line.endswith(':_files -/"')]
     assert [line.partition("[")[0].strip() for line in folders] == ['{-o,--output}"', '"--folder']
     # A positional argument, and an option with a value.
-    assert fish.count(" -F -d 'a text to count;") == 1
+    assert fish.count(" -F -d 'the texts to count:") == 1
     assert all(" -rFka " in line for line in fish.splitlines() if " -l tokenizer " in line)

@@ -110,3 +110,29 @@ def test_a_file_is_checked_and_edited(
     )
     assert run_config(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""
+
+
+def test_the_table_of_prices_is_created_opened_and_checked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    path = config_path().with_name("models.toml")
+    assert run_config(capsys, "prices") == (0, f"{path}: 1 model, no errors\n", "")
+    path.write_text("[[model]]\nwindow = 1\n")
+    code, out, _ = run_config(capsys, "prices")
+    assert code == 1 and "line 1: name: is missing" in out
+
+
+def test_a_key_that_terminals_send_for_word_movement_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = run_config(capsys, "set", "keys.toggle_wrap", "alt+b")
+    assert code == 2 and "Alt+B cannot be its key" in err
+    assert not config_path().exists()
+
+
+def test_the_tokenizer_of_the_app_is_not_the_one_of_commands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = run_config(capsys, "set", "tokenizer", "gpt2")
+    assert code == 0 and "commands use $TOKVIZ_TOKENIZER or -t" in err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import shlex
 from base64 import b64encode
@@ -147,8 +148,7 @@ def test_a_text_where_a_file_is_expected_is_told_where_it_goes(tokviz, command, 
     assert result.code == 2
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        f"to pass text: tokviz {command} --text {shlex.quote(text)}; "
-        "ids: tokviz decode 15339 1917\n"
+        f"to pass text: tokviz {command} --text {shlex.quote(text)}\n"
     )
 
 
@@ -225,3 +225,9 @@ def test_a_post_processor_that_cannot_be_followed_ends_before_any_output(tokviz,
     assert (done.code, done.out) == (2, b"")
     assert "cannot add what its post-processor (TemplateProcessing) adds around a text" in done.err
     assert tokviz("encode", "-t", path, "--text", "low").code == 0
+
+
+def test_documents_of_corpus_files_are_lines_of_ids(tokviz, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "hello world"}\n{"text": " hello"}\n')
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"hello"))
+    assert tokviz("encode", "--field", "text", tmp_path).text == "15339 1917\n24748\n15339\n"

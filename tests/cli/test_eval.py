@@ -33,9 +33,9 @@ def test_a_reference_that_is_asked_for_stands_once_and_where_it_was_asked(tokviz
 def test_files_stand_beside_the_texts_and_in_the_sum(tokviz, tmp_path):
     own = tmp_path / "own.txt"
     own.write_bytes(b"caf\xff <|endoftext|>" * 50)
-    done = tokviz("eval", "--json", own, tmp_path / "missing.txt", "-", stdin=b"hello")
+    done = tokviz("eval", "--samples", "--json", own, tmp_path / "no.txt", "-", stdin=b"hello")
     assert done.code == 2
-    assert "missing.txt: there is no such file" in done.err
+    assert "no.txt: there is no such file" in done.err
     record = json.loads(done.out)
     texts = [one["text"] for one in record["texts"]]
     assert texts == [*SAMPLES, str(own), "standard input", "all texts"]
@@ -52,7 +52,7 @@ def test_files_stand_beside_the_texts_and_in_the_sum(tokviz, tmp_path):
 def test_scripts_add_up_to_the_sum_of_all_texts(tokviz, tmp_path):
     own = tmp_path / "own.txt"
     own.write_bytes("чай <|endoftext|> 茶".encode() + b"\xff")
-    record = json.loads(tokviz("eval", "--by-script", "--json", own).out)
+    record = json.loads(tokviz("eval", "--samples", "--by-script", "--json", own).out)
     everything, scripts = record["texts"][-1], record["scripts"]
     n_chars = [one["n_chars"] for one in scripts]
     assert scripts[0]["script"] == "Latin" and n_chars == sorted(n_chars, reverse=True)
@@ -91,7 +91,7 @@ def test_a_trained_tokenizer_is_measured_and_one_that_changes_text_said(tokviz, 
 def test_the_nanochat_table_compares_the_first_tokenizer_with_each_other(tokviz, tmp_path):
     (tmp_path / "own.txt").write_text("the " * 30)
     files = (tmp_path / "own.txt",)
-    done = tokviz("eval", "-t", "gpt-4o", "--table", "nanochat", *files)
+    done = tokviz("eval", "-t", "gpt-4o", "--table", "nanochat", "--samples", *files)
     assert (done.code, done.err) == (0, "")
     gpt2, gpt4 = done.text.removesuffix("\n").split("\n\n", 1)
     for table, name in ((gpt2, "gpt2"), (gpt4, "cl100k_base")):
@@ -108,3 +108,21 @@ def test_the_nanochat_table_compares_the_first_tokenizer_with_each_other(tokviz,
     own = next(line for line in gpt4.splitlines() if line.startswith(str(files[0])))
     assert own.split()[-2:] == ["+0.0%", "Tie"]
     assert tokviz("eval", "--table", "nanochat", "--json").code == 2
+
+
+def test_a_folder_is_one_text_and_the_samples_are_left_out(tokviz, tmp_path):
+    (tmp_path / "a.txt").write_text("hello world")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/b.txt").write_text(" hello")
+    (tmp_path / "c.bin").write_bytes(b"\0\xff" * 9)
+    done = tokviz("eval", "--json", tmp_path)
+    assert done.code == 0 and "1 binary file skipped" in done.err
+    (text,) = json.loads(done.out)["texts"]
+    assert (text["text"], text["n_bytes"]) == (str(tmp_path), 17)
+    assert text["tokenizers"][0]["n_tokens"] == 3
+    assert not json.loads(done.out)["languages"]
+    lines = tokviz("eval", tmp_path, tmp_path / "a.txt").text.splitlines()
+    heads = [line for line in lines if line.endswith("bytes)")]
+    sizes = [(tmp_path, 17), (tmp_path / "a.txt", 11), ("all texts", 28)]
+    assert heads == [f"{name} ({size} bytes)" for name, size in sizes]
+    assert "Declaration" not in tokviz("eval", "--markdown", tmp_path).text

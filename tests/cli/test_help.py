@@ -3,6 +3,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 
+import pytest
+
 from tokviz.cli.command import COMMANDS
 from tokviz.guide import PAGES, page
 
@@ -41,3 +43,35 @@ def test_words_are_looked_for_in_all_pages(tokviz):
     nothing = tokviz("help", "no such thing")
     assert (nothing.code, nothing.out) == (2, b"")
     assert "no page of the guide mentions 'no such thing'" in nothing.err
+
+
+def test_the_help_of_a_command_comes_before_the_page_of_that_name(tokviz):
+    shown = tokviz("help", "train").text
+    assert shown.startswith(tokviz("train", "--help").text)
+    assert shown.endswith(page("train"))
+    assert tokviz("help", "count").text.startswith("usage: tokviz count")
+    assert "did you mean 'tokens'?" in tokviz("help", "tokenss").err
+
+
+def test_the_manual_page_has_exit_codes_variables_and_files(tokviz):
+    page = tokviz("help", "--man").text
+    assert ".SH EXIT STATUS\n.TP\n0\nsuccess" in page
+    assert ".SH ENVIRONMENT\n.TP\nTOKVIZ_TOKENIZER\n" in page
+    assert ".SH FILES\n.TP\n~/.config/tokviz/config.toml\n" in page
+
+
+def test_the_api_page_has_no_addresses():
+    assert " at 0x" not in page("api")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("count", "--specails", "text"), "did you mean --specials?"),
+        (("count", "--specials", "txt"), "did you mean text?"),
+        (("config", "shwo"), "did you mean show?"),
+    ],
+)
+def test_an_unknown_option_or_value_gets_a_suggestion(tokviz, words, hint):
+    done = tokviz(*words)
+    assert done.code == 2 and hint in done.err

@@ -138,7 +138,7 @@ def test_ctrl_c_is_code_130(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(count, "count_blocks", interrupt)
-    assert main(["count", "x"]) == 130
+    assert main(["count", "--text", "x"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -149,7 +149,7 @@ def test_what_a_library_warns_of_is_a_line_at_the_end_whatever_the_end(monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(count, "count_blocks", warn)
-    assert main(["count", "x"]) == 130
+    assert main(["count", "--text", "x"]) == 130
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tokviz: compiled code cannot be kept")
     assert "\x1b" not in line

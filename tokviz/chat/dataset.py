@@ -40,8 +40,8 @@ from tokviz.errors import InputFileError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, read_file, reading
 from tokviz.text import bytetext
-from tokviz.training.corpus.corpus import OPENERS
 from tokviz.training.corpus.parquet import MOST_ROW_BYTES, ParquetTable
+from tokviz.training.corpus.readers import OPENERS
 
 _OTHER_NAMES = {"conversation": "conversations"}
 """Alternative names of columns, and the name of each here."""

@@ -1,4 +1,4 @@
-"""See what a tokenizer does to your text. Opens FILE, piped text or a sample.
+"""See what a tokenizer does to your text. Opens FILE, a folder, piped text or a sample.
 
 commands (see tokviz COMMAND --help):
 $commands
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the text to open; `-` is standard input, like a pipe",
+        help="the text to open, or a folder to count; `-` is standard input, like a pipe",
     )
     add_options(parser)
 

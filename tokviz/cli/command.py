@@ -6,6 +6,7 @@ import argparse
 import difflib
 import importlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
@@ -16,7 +17,8 @@ from tokviz.errors import TokvizError
 COMMANDS = {
     "encode": "encode texts as token ids",
     "decode": "decode token ids to the exact bytes",
-    "count": "count tokens, characters and bytes",
+    "count": "count the tokens, characters and bytes of files and folders",
+    "truncate": "print the first or the last N tokens of a text",
     "show": "show tokens in color, as a web page, as a picture, or line by line",
     "compare": "compare tokenizers on a text, with the cause of every difference",
     "diff": "compare two tokenizers: whether all texts have the same ids, and if not, why",
@@ -41,6 +43,12 @@ _SYNONYMS = {
     "detokenize": "decode",
     "detokenise": "decode",
     "stats": "count",
+    "wc": "count",
+    "du": "count",
+    "budget": "count",
+    "head": "truncate",
+    "tail": "truncate",
+    "trim": "truncate",
     "print": "show",
     "render": "show",
     "export": "show",
@@ -101,9 +109,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Report a usage error and exit with code 2."""
         message = message.replace("ignored explicit argument", "takes no value, but got")
-        message = message.replace(_HIDDEN, "")
+        message = message.replace(_HIDDEN, "") + self._suggestion(message)
         report(f"{TokvizError(message)} (see {self.prog} --help)")
         raise SystemExit(ERROR)
+
+    def _suggestion(self, message: str) -> str:
+        """Suggest the option or the value that is nearest to an unknown one."""
+        if unknown := re.match("unrecognized arguments: .*?(--[^ =]+)", message):
+            names = [name for name in self._option_string_actions if name.startswith("--")]
+        elif unknown := re.search("invalid choice: '(.*)' \\(choose from (.*)\\)", message):
+            names = re.findall("[^', ]+", unknown[2])
+        else:
+            return ""
+        near = difflib.get_close_matches(unknown[1], names, n=1)
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 _HIDDEN = "\0"

@@ -1,6 +1,8 @@
 """Compare tokenizers on a text: a table, the disagreements, and their causes.
 
-output: one line per tokenizer
+Each PATH is one text; a folder or a glob is the sum of the texts in it.
+
+output: for each PATH and, if there are several, for all of them, one line per tokenizer
   NAME  TOKENS  BYTES/TOKEN  CHARACTERS/TOKEN  TOKENS/WORD  DIFFERENCE
   DIFFERENCE is relative to the first tokenizer. --by-script adds one line per script: its
   characters, and by tokenizer the characters per token. Then the first disagreements: the smallest
@@ -13,7 +15,7 @@ output: one line per tokenizer
     normalization  one of them changes the text first
   The cause is the part that, copied from one tokenizer to the other, makes the two agree.
 
---json, one object per input:
+--json, one object per text:
   {"file", "n_bytes", "n_chars", "n_words", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
    "chars_per_token", "tokens_per_word", "difference"}], "n_disagreements",
    "causes": {cause: number},
@@ -26,33 +28,28 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokviz.cli import options
-from tokviz.cli.inputs import (
-    InputSource,
-    display_name,
-    file_name,
-    for_each_input,
-    read_blocks,
-    read_whole,
-)
+from tokviz.cli.inputs import STDIN, Inputs, InputSource, display_name, file_name, read_whole
 from tokviz.cli.output import FigureOutput, plain_table, print_json
 from tokviz.compare.figures import (
     HEADS,
     Figures,
-    TableRow,
+    ScriptFigures,
     figure_cells,
     figures_by_script,
     markdown_table,
     script_cells,
+    sum_by_script,
 )
 from tokviz.errors import TokvizError
 from tokviz.share.figure import comparison_figure
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences, pluralize
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement
@@ -60,13 +57,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz compare`."""
-    options.add_text_files(parser, "a text to compare on")
+    options.add_paths(parser, "the texts to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
     options.add_flag(parser, "--by-script", "add the tokens of each script of the text")
     options.add_most(parser, "disagreements")
     form = parser.add_mutually_exclusive_group()
-    options.add_flag(form, "--json", "print one JSON object per input")
+    options.add_flag(form, "--json", "print one JSON object per text")
     options.add_flag(form, "--markdown", "print tables in Markdown")
     options.add_forms(parser, form)
 
@@ -78,73 +75,123 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizers = options.load_tokenizers(arguments)
     if len(tokenizers) < 2:
         raise TokvizError("a comparison needs two tokenizers: repeat -t")
-    sources = options.text_sources(arguments)
+    inputs = Inputs(arguments)
     form = options.requested_form(arguments)
     if form and arguments.by_script:
         raise TokvizError("--by-script adds lines to the table: leave out the other form and -o")
     figures = FigureOutput(form, arguments.output) if form else None
+    total = _Summary(arguments)
 
     def compare_input(source: InputSource) -> None:
-        data = read_whole(read_blocks(source), " are too many to compare: use a part of the text")
-        text = bytetext.from_bytes(data)
-        comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
-        if figures is not None:
-            figures.write(comparison_figure(display_name(source), comparison))
-            return
-        scripts = figures_by_script(text, comparison.sides) if arguments.by_script else []
-        if arguments.json:
-            record = _record(source, comparison, arguments.most)
-            if arguments.by_script:
-                record["scripts"] = [script._asdict() for script in scripts]
-            print_json(record)
-            return
-        if len(sources) > 1:
-            name = safe(display_name(source))
-            print(f"## {name}" if arguments.markdown else name)
-        write = markdown_table if arguments.markdown else plain_table
-        print(*write(list(table_rows(comparison))), sep="\n")
-        if arguments.by_script:
-            names = [safe(side.tokenizer.name) for side in comparison.sides]
-            print("", *write(list(script_cells(scripts, names))), sep="\n")
-        fence = ["```"] if arguments.markdown else []
-        for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
-            print(line)
+        for document in inputs.read(source):
+            data = read_whole(document, " are too many to compare: use a part of the text")
+            text = bytetext.from_bytes(data)
+            comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
+            scripts = figures_by_script(text, comparison.sides) if arguments.by_script else []
+            if figures is not None:
+                figures.write(comparison_figure(display_name(source), comparison))
+            elif arguments.json:
+                record = _record(source, comparison, arguments.most)
+                if arguments.by_script:
+                    record["scripts"] = [script._asdict() for script in scripts]
+                print_json(record)
+            else:
+                summary.add("" if sources == [source] else display_name(source), comparison)
+                summary.scripts = sum_by_script([summary.scripts, scripts])
 
-    code = for_each_input(sources, compare_input)
+    for name, sources in inputs.groups:
+        summary = _Summary(arguments)
+        inputs.each(compare_input, sources)
+        if summary.figures:
+            if len(inputs.groups) > 1:
+                summary.print_title("standard input" if name == STDIN else name)
+            summary.print_table(tokenizers)
+            summary.print_disagreements()
+            total.add_all(summary)
+    if len(inputs.groups) > 1 and total.figures:
+        print()
+        total.print_title("total")
+        total.print_table(tokenizers)
+    code = inputs.end()
     if figures is not None:
         figures.end(has_failed=code != 0)
     return code
 
 
-def table_rows(comparison: Comparison) -> Iterator[TableRow]:
-    """Yield the rows of the table, heads first."""
-    yield ("", *HEADS)
-    figures = comparison.figures
-    for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
-        base = figures[0] if number else None
-        yield (safe(side.tokenizer.name), *figure_cells(own, base))
+class _Summary:
+    """The sum of the comparisons of texts.
+
+    Attributes:
+        figures: By tokenizer, the statistics of all texts; empty without a text.
+        scripts: The statistics by script.
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._is_markdown: bool = arguments.markdown
+        self._most: int = arguments.most
+        self.figures: tuple[Figures, ...] = ()
+        self.scripts: list[ScriptFigures] = []
+        self._causes = Counter[str]()
+        self._examples: list[str] = []
+        self._n_shown = 0
+
+    def add(self, name: str, comparison: Comparison) -> None:
+        """Add the comparison of a text; its disagreements are listed with the name, if any."""
+        self._add_figures(comparison.figures)
+        self._causes.update(found.cause for found in comparison.disagreements)
+        for disagreement in comparison.disagreements[: self._most - self._n_shown]:
+            self._examples += _disagreement_lines(name, comparison, disagreement)
+            self._n_shown += 1
+
+    def add_all(self, other: _Summary) -> None:
+        """Add the statistics of another summary."""
+        self._add_figures(other.figures)
+        self.scripts = sum_by_script([self.scripts, other.scripts])
+
+    def _add_figures(self, figures: Sequence[Figures]) -> None:
+        both = zip(self.figures, figures, strict=True)
+        self.figures = tuple(a.plus(b) for a, b in both) if self.figures else tuple(figures)
+
+    def print_title(self, title: str) -> None:
+        """Print the title of a table."""
+        print(f"## {safe(title)}" if self._is_markdown else safe(title))
+
+    def print_table(self, tokenizers: Sequence[Tokenizer]) -> None:
+        """Print a line per tokenizer and, if requested, per script."""
+        write = markdown_table if self._is_markdown else plain_table
+        names = [safe(tokenizer.name) for tokenizer in tokenizers]
+        bases = (None, *[self.figures[0]] * len(names))
+        rows = zip(names, self.figures, bases, strict=False)
+        table = [("", *HEADS), *((name, *figure_cells(own, base)) for name, own, base in rows)]
+        print(*write(table), sep="\n")
+        if self.scripts:
+            print("", *write(list(script_cells(self.scripts, names))), sep="\n")
+
+    def print_disagreements(self) -> None:
+        """Print the number of disagreements and the first ones."""
+        n_all = self._causes.total()
+        by_cause = ", ".join(f"{cause} {number:,}" for cause, number in self._causes.most_common())
+        head = f"{pluralize(n_all, 'disagreement')} ({by_cause})"
+        more = [options.more_listed(n_all - self._n_shown)] if n_all > self._n_shown else []
+        fence = ["```"] if self._is_markdown else []
+        lines = [head, *self._examples, *more] if n_all else ["All produce the same tokens."]
+        print("", *fence, *lines, *fence, sep="\n")
 
 
-def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
-    disagreements = comparison.disagreements
-    if not disagreements:
-        yield "All produce the same tokens."
-        return
-    causes = Counter(disagreement.cause for disagreement in disagreements)
-    by_cause = ", ".join(f"{cause} {number:,}" for cause, number in causes.most_common())
-    yield f"{pluralize(len(disagreements), 'disagreement')} ({by_cause})"
+def _disagreement_lines(
+    name: str, comparison: Comparison, disagreement: Disagreement
+) -> Iterator[str]:
     width = max(len(safe(side.tokenizer.name)) for side in comparison.sides)
-    for disagreement in disagreements[:most]:
-        start, end = disagreement.byte_span
-        row, column = comparison.place(start)
-        yield f"line {row + 1:,}, column {column + 1:,}: {short_label(comparison.data[start:end])}"
-        for number, side in enumerate(comparison.sides):
-            tokens = " ".join(map(short_label, disagreement.tokens(number)))
-            yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
-        sentences = disagreement.sentences(disagreement.other)
-        yield f"  {disagreement.cause}: {format_sentences(sentences, short_label)}"
-    if len(disagreements) > most:
-        yield options.more_listed(len(disagreements) - most)
+    start, end = disagreement.byte_span
+    row, column = comparison.place(start)
+    place = f"{safe(name)}, " if name else ""
+    place += f"line {row + 1:,}, column {column + 1:,}"
+    yield f"{place}: {short_label(comparison.data[start:end])}"
+    for number, side in enumerate(comparison.sides):
+        tokens = " ".join(map(short_label, disagreement.tokens(number)))
+        yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
+    sentences = disagreement.sentences(disagreement.other)
+    yield f"  {disagreement.cause}: {format_sentences(sentences, short_label)}"
 
 
 def _record(source: InputSource, comparison: Comparison, most: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ tokviz config path             print the path of the file; the first change crea
 tokviz config check [FILE]     list the errors in the file; the exit code is 1 if there are any
 tokviz config set KEY [VALUE]  change a setting; without VALUE, reset it to its default
 tokviz config edit             open the file in $VISUAL or $EDITOR, then check it
+tokviz config prices           open your table of prices, which is created first if it is missing
 tokviz config keys             list the actions and their keys
 
 KEY is the name of a setting, keys.ACTION or profile.NAME.SETTING. VALUE is written as in the file;
@@ -19,13 +20,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tokviz.cli.opening import TOKENIZER_VARIABLE
 from tokviz.cli.output import ERROR, FINDINGS, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import read_file, write_file
 from tokviz.storage.toml_file import line_of, read_toml
 from tokviz.text.bytetext import has_raw_bytes
 from tokviz.text.glyphs import safe
+from tokviz.text.sentences import pluralize
 from tokviz.workspace.external_editor import edit
+from tokviz.workspace.prices import create_prices_file, load_prices
 from tokviz.workspace.settings import (
     PLACES,
     REMEMBERED,
@@ -38,7 +42,7 @@ from tokviz.workspace.settings import (
     meanings,
 )
 
-_SUBCOMMANDS = ("show", "path", "check", "set", "edit", "keys")
+_SUBCOMMANDS = ("show", "path", "check", "set", "edit", "prices", "keys")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
             edit_file(path, {}, header=_template())
         edit(path, settings.editor)
         return _check(path)
+    elif subcommand == "prices":
+        return _edit_prices(settings.editor)
     elif subcommand == "keys":
         _show_keys()
     else:
@@ -101,6 +107,18 @@ def _check(path: Path) -> int:
     if not errors:
         print(f"{safe(str(path))}: {'no errors' if path.exists() else 'there is no such file'}")
     return FINDINGS if errors else 0
+
+
+def _edit_prices(editor: str) -> int:
+    path = create_prices_file()
+    edit(path, editor)
+    try:
+        n_models = len(load_prices(path))
+    except InputFileError as error:
+        print(safe(str(error)))
+        return FINDINGS
+    print(f"{safe(str(path))}: {pluralize(n_models, 'model')}, no errors")
+    return 0
 
 
 def _show(path: Path, settings: Settings) -> None:
@@ -174,6 +192,8 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
         else:
             write_file(file, before)
         raise TokvizError(f"{key} is unchanged: {error.reason}")
+    if name == "tokenizer" and value is not None:
+        report(f"note: this is the app's tokenizer; commands use ${TOKENIZER_VARIABLE} or -t")
     state = path.with_name("state.toml")
     if key in PLACES and state.exists():
         edit_file(state, {key: None})

@@ -1,12 +1,12 @@
 r"""Print the token ids of texts.
 
-output: one line per input with its ids, separated by spaces. If a FILE cannot be read, its line is
+output: one line per text with its ids, separated by spaces. If a FILE cannot be read, its line is
 empty. `tokviz encode FILE | tokviz decode` prints FILE byte for byte, except if the tokenizer
 normalizes text, or encodes U+FFFD for bytes that are not UTF-8. A message notes both.
 
 exit code: 1 if bytes were replaced by U+FFFD.
 
---json, one object per input:
+--json, one object per text:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
   "file" is null for --text. --spans adds "tokens" (the text of each token; bytes that are not UTF-8
   as \xhh) and "byte_spans" ([start, end) of each token in the bytes of the input; empty for tokens
@@ -24,15 +24,17 @@ from typing import Any, Literal
 
 from tokviz.cli import options
 from tokviz.cli.count import record
-from tokviz.cli.inputs import InputSource, for_each_input, read_blocks
+from tokviz.cli.inputs import Inputs, InputSource, file_name
 from tokviz.cli.output import print_json, report
-from tokviz.cli.text_blocks import InputCounts, text_blocks
+from tokviz.live.text_blocks import InputCounts, text_blocks
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
-    options.add_texts(parser, "a text to encode")
+    options.add_paths(parser, "the texts to encode")
+    options.add_tokenizer(parser)
+    options.add_encoding(parser)
     options.add_flag(
         parser, "--spans", "add the text and byte span of every token (implies --json)"
     )
@@ -46,16 +48,28 @@ def run(arguments: argparse.Namespace) -> int:
     around = tokenizer.ids_around() if arguments.add_special_tokens else ((), ())
     specials = options.SPECIALS[arguments.specials]
 
+    inputs = Inputs(arguments)
     n_replaced = 0
 
     def encode_input(source: InputSource) -> None:
+        n_documents = 0
+        try:
+            for document in inputs.read(source):
+                n_documents += 1
+                encode_text(source, document)
+        finally:
+            if not n_documents and not arguments.json and source not in inputs.found:
+                print()
+
+    def encode_text(source: InputSource, data: Iterable[bytes]) -> None:
         nonlocal n_replaced
         counts = InputCounts()
-        blocks = text_blocks(read_blocks(source), tokenizer, parse_specials=specials, counts=counts)
+        blocks = text_blocks(data, tokenizer, parse_specials=specials, counts=counts)
         if arguments.json or arguments.spans:
             fields = _record(blocks, tokenizer, specials, arguments.spans, around)
             counts.n_tokens = len(fields["ids"])
-            print_json(record(source, tokenizer, arguments.specials, counts) | fields)
+            head: dict[str, object] = {"file": file_name(source)}
+            print_json(record(head, tokenizer, arguments.specials, counts) | fields)
         else:
             encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
             _print_ids(chain([around[0]], encoded, [around[1]]))
@@ -63,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         if counts.note:
             report(counts.note)
 
-    return for_each_input(options.text_sources(arguments), encode_input) or int(n_replaced > 0)
+    inputs.each(encode_input, inputs.sources)
+    return inputs.end() or int(n_replaced > 0)
 
 
 def _print_ids(parts: Iterable[Sequence[int]]) -> None:

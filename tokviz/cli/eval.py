@@ -1,9 +1,11 @@
 """Count the tokens of texts of many kinds and languages.
 
-The texts: news in six languages, code in three, LaTeX, science, a chat, a log, JSON; then your
-files; then one text in 32 languages, to compare their costs. Each must decode to the same text.
+The texts are your files, folders and globs; each PATH is one text, with everything in it. Without a
+PATH, or with --samples, they are those that ship with tokviz: news in six languages, code in three,
+LaTeX, science, a chat, a log, JSON, and one text in 32 languages, to compare their costs. Each must
+decode to the same text.
 
-output: for each text, one line per tokenizer
+output: for each text and for all of them, one line per tokenizer
   NAME  TOKENS  BYTES/TOKEN  DIFFERENCE
   DIFFERENCE is relative to the first tokenizer; "best" has the fewest tokens. The tokenizers of
   GPT-2 and GPT-4 follow yours for reference. On a terminal, bars show the numbers of tokens.
@@ -19,7 +21,7 @@ output: for each text, one line per tokenizer
    "difference", "lossless"}], "best"}],
    "languages": [{"language", "n_bytes", "tokenizers": [{"name", "n_tokens", "relative"}]}]}
   "best" lists names; it is empty if all have the same number. "relative" is to English. The last
-  of "texts" is the sum of all.
+  of several "texts" is the sum of all.
   --by-script adds "scripts": [{"script", "n_chars", "n_bytes", "n_tokens": [by tokenizer]}].
 """
 
@@ -31,7 +33,7 @@ from functools import partial
 from itertools import islice
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
+from tokviz.cli.inputs import Inputs, InputSource, display_name, read_whole
 from tokviz.cli.output import plain_table, print_json, report, with_bars
 from tokviz.compare.figures import (
     ScriptFigures,
@@ -61,9 +63,8 @@ REFERENCES = ("gpt2", "cl100k_base")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz eval`."""
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="an additional text; `-` is standard input"
-    )
+    options.add_paths(parser, "your texts", has_text=False)
+    options.add_flag(parser, "--samples", "add the texts that ship with tokviz to yours")
     options.add_tokenizers(parser)
     options.add_specials(parser)
     options.add_flag(parser, "--by-script", "add the tokens of each script of the texts")
@@ -83,24 +84,34 @@ def run(arguments: argparse.Namespace) -> int:
     own: list[Group] = []
     scripts: list[list[ScriptFigures]] = []
 
-    def measure(name: str) -> None:
-        measure_here = partial(
-            _measured, read_blocks(name), tokenizers, allowed, arguments.by_script
-        )
-        parts = (result() for result in results[name] or [measure_here])
-        groups, by_script = zip(*parts, strict=True)
-        own.append(totals(groups, display_name(name)))
-        scripts.extend(by_script)
+    has_files = bool(arguments.files or arguments.files_from)
+    inputs = Inputs(arguments, reads_stdin=False)
+
+    def measure(source: InputSource) -> None:
+        parts = [result() for result in results[source]]
+        for document in inputs.read(source) if not parts else ():
+            parts.append(_measured(document, tokenizers, allowed, arguments.by_script))
+        for group, by_script in parts:
+            documents.append(group)
+            scripts.append(by_script)
 
     # Characters without a script belong to the letter before them, which may be in another part.
     is_cut = not arguments.by_script
     names = [tokenizer.name for tokenizer in tokenizers]
     work = partial(_measured_part, names=names, allowed=allowed, by_script=arguments.by_script)
-    files = options.input_names(arguments.files) if arguments.files else []
+    files = inputs.in_parts(arguments)
     with workers.results_by_source(arguments, work, files, tokenizers, is_cut=is_cut) as results:
-        exit_code = for_each_input(files, measure)
-    result = report_on(tokenizers, own)
-    if arguments.by_script:
+        for name, sources in inputs.groups:
+            documents: list[Group] = []
+            inputs.each(measure, sources)
+            if documents:
+                own.append(totals(documents, display_name(name)))
+    exit_code = inputs.end()
+    with_samples = arguments.samples or not has_files
+    if not own and not with_samples:
+        return exit_code
+    result = report_on(tokenizers, own, with_samples=with_samples)
+    if arguments.by_script and with_samples:
         scripts += [_by_script(tokenizers, text, False) for _, text in sample_texts()]
     sums = sum_by_script(scripts)
     if arguments.json:
@@ -165,6 +176,8 @@ def _plain(result: Report) -> Iterator[str]:
     for group in groups:
         yield f"{safe(group[0].text)} ({group[0].n_bytes:,} bytes)"
         yield from islice(lines, len(group))
+    if not languages:
+        return
     yield from ("", *languages_title(languages))
     ordered = by_cost(languages)
     costs = [group[0].relative(languages[0][0]) or 0.0 for group in ordered]

@@ -1,6 +1,6 @@
 """Read the guide: a page, or the list of pages.
 
-TOPIC is the name of a page, or words to search for.
+TOPIC is the name of a command, whose help comes first, the name of a page, or words to search for.
 
 --man prints the manual page: tokviz help --man > ~/.local/share/man/man1/tokviz.1
 """
@@ -11,10 +11,14 @@ import argparse
 import re
 import sys
 
+from tokviz.cli.command import COMMANDS, command_parser, load_command
 from tokviz.cli.options import add_flag
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import TokvizError
 from tokviz.guide import LINK, PAGES, chapters, page, page_path, resolve_link, sections, title
+from tokviz.workspace.settings import did_you_mean
+
+_PAGE_OF_COMMANDS = "commands"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
         for chapter, names in chapters().items():
             print(f"{chapter}:", *(f"  {name:<16} {title(name)}" for name in names), sep="\n")
         return 0
+    if topic in COMMANDS:
+        command_parser(load_command(topic)).print_help()
+        print("" if topic in PAGES else f"\nMore: tokviz help {_PAGE_OF_COMMANDS}")
     if topic in PAGES:
         _print(topic)
+    if topic in PAGES or topic in COMMANDS:
         return 0
     matches = [
         section
@@ -48,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     for section in matches:
         print(f"{section.page:<16} {section.title}")
     if not matches:
-        report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages")
+        hint = did_you_mean(topic, [*PAGES, *COMMANDS])
+        report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages{hint}")
     return 0 if matches else ERROR
 
 

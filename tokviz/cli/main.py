@@ -70,6 +70,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     # Opening the app does not need the argument parser.
     from tokviz.cli.command import APP, COMMANDS, command_parser, load_command, unknown_command
 
+    if arguments[0:1] == [APP] and len(arguments) > 1 and not os.path.exists(APP):
+        arguments = arguments[1:]  # `tokviz app FILE`, for people who expect a command
     is_command = bool(arguments) and arguments[0] in COMMANDS
     command = load_command(arguments[0] if is_command else APP)
     parser = command_parser(command)

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from tokviz.cli.inputs import STDIN, InlineInput, InputSource
+from tokviz.cli.inputs import STDIN
 from tokviz.cli.opening import TOKENIZER_VARIABLE
 from tokviz.cli.output import report
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
@@ -22,6 +22,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.corpus.storage import is_url, urls_of
 
 DEFAULT_TOKENIZER = "cl100k_base"
+DEFAULT_TOKENIZERS = f"${TOKENIZER_VARIABLE}, else {DEFAULT_TOKENIZER}"
 
 
 def add_files(parser: argparse.ArgumentParser, content: str) -> None:
@@ -34,18 +35,39 @@ def add_files(parser: argparse.ArgumentParser, content: str) -> None:
     )
 
 
-def add_text_files(parser: argparse.ArgumentParser, content: str) -> None:
-    """Add FILE and `--text`; `content` names the content of a file in a few words."""
-    add_files(parser, content)
-    parser.add_argument(
-        "--text", metavar="TEXT", action=_Once, help="the text to process, before any FILE"
+def add_paths(parser: argparse.ArgumentParser, content: str, *, has_text: bool = True) -> None:
+    """Add the arguments of `Inputs`; `content` names the content of a file in a few words."""
+    help_text = f"{content}: a file, a folder, a glob or a URL; `-` or no PATH is standard input"
+    parser.add_argument("files", nargs="*", metavar="PATH", help=help_text)
+    if has_text:
+        help_text = "the text to process, before any file"
+        parser.add_argument("--text", metavar="TEXT", action=_Once, help=help_text)
+    group = parser.add_argument_group("files")
+    help_text = "read more paths from FILE, one per line; or from `-`"
+    group.add_argument("--files-from", metavar="FILE", help=help_text)
+    help_text = "the paths of --files-from end with a NUL byte"
+    group.add_argument("-0", "--null", action="store_true", help=help_text)
+    help_text = "read binary files, and files of folders that are hidden or in .gitignore"
+    add_flag(group, "--all", help_text)
+    add_exclude(group)
+    help_text = "read the documents in this field of JSON lines or column of tables"
+    group.add_argument("--field", metavar="NAME", help=f"{help_text}; by default, .jsonl is text")
+
+
+def add_exclude(options: argparse._ActionsContainer) -> None:
+    """Add `--exclude`."""
+    options.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leave out a file, given by its path, the end of its path, or a pattern like "
+        "'*.min.js'; repeat it for several",
     )
 
 
-def add_texts(parser: argparse.ArgumentParser, content: str) -> None:
-    """Add the arguments of commands that encode texts."""
-    add_text_files(parser, content)
-    add_tokenizer(parser)
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of commands that encode texts, except the tokenizer."""
     add_split_pattern(parser)
     add_specials(parser, _SPECIALS_WITH_HUGGINGFACE, SPECIALS)
     add_json(parser)
@@ -72,15 +94,15 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_tokenizers(parser: argparse.ArgumentParser) -> None:
-    """Add `-t`, which may be repeated."""
+def add_tokenizers(parser: argparse.ArgumentParser, default: str = "gpt2 and gpt-4") -> None:
+    """Add `-t`, which may be repeated; `default` describes the tokenizers used without it."""
     parser.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME",
         action="append",
         dest="tokenizers",
-        help="as for `tokviz encode`; repeat it for several tokenizers",
+        help=f"as for `tokviz encode`; repeat it for several tokenizers (default: {default})",
     )
 
 
@@ -289,12 +311,13 @@ def input_names(files: Sequence[str]) -> list[str]:
     return [*chain.from_iterable(names)] or [STDIN]
 
 
-def text_sources(arguments: argparse.Namespace) -> list[InputSource]:
-    """Return the text of `--text`, then the files; standard input if there is neither."""
-    if arguments.text is None:
-        return [*input_names(arguments.files)]
-    text = InlineInput("--text", os.fsencode(arguments.text))
-    return [text, *(input_names(arguments.files) if arguments.files else ())]
+def load_one_or_more(arguments: argparse.Namespace) -> list[Tokenizer]:
+    """Load the tokenizers given by `-t`; by default the one of `load_tokenizer`."""
+    if not arguments.tokenizers:
+        return [load_tokenizer(arguments)]
+    if "" in arguments.tokenizers:  # from a variable that is not set
+        raise UnknownTokenizerError("")
+    return [load_tokenizer(arguments, name) for name in dict.fromkeys(arguments.tokenizers)]
 
 
 def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> Tokenizer:

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 from functools import partial
 
 from tokviz.cli.command import APP, COMMANDS, Command, Parser, command_parser, load_command
+from tokviz.guide import page as page_of_guide
 from tokviz.storage.version import __version__
 
 _WIDTH = 88
+_TABLES = {
+    "EXIT STATUS": "Exit codes",
+    "ENVIRONMENT": "Environment variables",
+    "FILES": "Files",
+}
+"""Sections of the manual page, and the headings of their tables in the guide."""
 
 
 def page() -> str:
@@ -37,7 +44,18 @@ def manual() -> str:
             text = formatter._expand_help(action) if action.help else ""
             lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(text)]
         lines += [".PP", ".nf", _roff(parser.epilog or ""), ".fi"]
+    for head, section in _TABLES.items():
+        lines.append(f".SH {head}")
+        lines += [line for row in _rows(section) for line in (".TP", *map(_roff, row))]
     return "\n".join([*lines, ".SH SEE ALSO", "`tokviz help` prints the guide."]) + "\n"
+
+
+def _rows(heading: str) -> Iterator[list[str]]:
+    """Yield the rows of the table below a heading of the page about commands."""
+    text = page_of_guide("commands").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    for line in [line for line in text.splitlines() if line.startswith("|")][2:]:
+        name, *cells = (cell.strip() for cell in line.replace("`", "").strip("|").split(" | "))
+        yield [name, "; ".join(cells)]
 
 
 def _commands() -> Iterator[tuple[Command, Parser]]:

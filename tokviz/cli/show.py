@@ -13,17 +13,17 @@ import os
 import sys
 
 from tokviz.cli import options
-from tokviz.cli.inputs import InputSource, display_name, for_each_input, read_blocks, read_whole
+from tokviz.cli.inputs import Inputs, InputSource, display_name, read_whole
 from tokviz.cli.output import FigureOutput, report
-from tokviz.cli.text_blocks import nfc_note
+from tokviz.live.text_blocks import nfc_note
 from tokviz.share.figure import comparison_figure, figure_of
 from tokviz.text import bytetext
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz show`."""
-    options.add_text_files(parser, "a text to show")
-    options.add_tokenizers(parser)
+    options.add_paths(parser, "the texts to show")
+    options.add_tokenizers(parser, options.DEFAULT_TOKENIZERS)
     options.add_split_pattern(parser)
     options.add_specials(parser)
     options.add_forms(parser, parser.add_mutually_exclusive_group())
@@ -33,24 +33,29 @@ def run(arguments: argparse.Namespace) -> int:
     """Show each input."""
     from tokviz.compare.boundaries import Comparison  # imports NumPy
 
-    names = arguments.tokenizers or [None]
-    tokenizers = [options.load_tokenizer(arguments, name) for name in names]
+    tokenizers = options.load_one_or_more(arguments)
+    inputs = Inputs(arguments)
     is_colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     form = options.requested_form(arguments) or ("ansi" if is_colored else "table")
     figures = FigureOutput(form, arguments.output)
 
     def show(source: InputSource) -> None:
-        data = read_whole(read_blocks(source), " are too many to show: use a part of the text")
+        for document in inputs.read(source):
+            advice = " are too many to show: use a part of the text"
+            show_text(display_name(source), read_whole(document, advice))
+
+    def show_text(name: str, data: bytes) -> None:
         text = bytetext.from_bytes(data)
         for tokenizer in tokenizers:
             if tokenizer.changes(text):
                 report(nfc_note(tokenizer))
-        name, specials = display_name(source), options.SPECIALS[arguments.specials]
+        specials = options.SPECIALS[arguments.specials]
         if len(tokenizers) == 1:
             figures.write(figure_of(tokenizers[0], name, data, specials))
         else:
             figures.write(comparison_figure(name, Comparison(text, tokenizers, specials)))
 
-    code = for_each_input(options.text_sources(arguments), show)
+    inputs.each(show, inputs.sources)
+    code = inputs.end()
     figures.end(has_failed=code != 0)
     return code

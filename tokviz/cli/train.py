@@ -40,7 +40,7 @@ from typing import get_args
 
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
-from tokviz.cli.options import add_flag, add_number, positive
+from tokviz.cli.options import add_exclude, add_flag, add_number, positive
 from tokviz.cli.output import INTERRUPTED, print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.errors import InputFileError, OutputFileError, TokvizError
@@ -145,14 +145,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="leave out a file, given by its path, the end of its path, or a pattern like "
-        "'*.min.js'; repeat it for several",
-    )
+    add_exclude(parser)
     parser.add_argument(
         "--delimiter",
         default="<|endoftext|>",

@@ -18,7 +18,7 @@ from tokviz.formats.subprocess_loader import load
 from tokviz.storage.files import is_pipe, reading
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.cluster.parts import Rules, cuts, open_range
-from tokviz.training.corpus.corpus import encode
+from tokviz.training.corpus.readers import encode
 from tokviz.training.corpus.storage import file_info, open_stored
 
 Result = TypeVar("Result")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,6 +53,10 @@ class Figures:
     def tokens_per_word(self) -> float | None:
         """Average number of tokens per word (fertility); None if there is no word."""
         return self.n_tokens / self.n_words if self.n_words else None
+
+    def plus(self, other: Figures) -> Figures:
+        """Return the statistics of both texts together."""
+        return Figures(*map(add, astuple(self), astuple(other)))
 
     def difference(self, base: Figures) -> float | None:
         """Return the relative difference in tokens to another text, below 0 for fewer tokens.

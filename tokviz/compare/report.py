@@ -85,8 +85,8 @@ class Report(NamedTuple):
     """The compression of texts and languages.
 
     Attributes:
-        texts: One group per text; the last is the total.
-        languages: The same text in many languages, `PARALLEL_BASE` first.
+        texts: One group per text; the last of several is the total.
+        languages: The same text in many languages, `PARALLEL_BASE` first; empty without samples.
     """
 
     texts: tuple[Group, ...]
@@ -97,6 +97,8 @@ def report_on(
     tokenizers: Sequence[Tokenizer],
     own: Iterable[Group] = (),
     on_progress: Callable[[float], object] = lambda share: None,
+    *,
+    with_samples: bool = True,
 ) -> Report:
     """Measure the texts that ship with tokviz.
 
@@ -105,14 +107,16 @@ def report_on(
         own: Additional texts, already measured.
         on_progress: Called with the completed share after each text; an exception from it ends
             the work.
+        with_samples: Whether to measure the texts that ship with tokviz at all.
     """
-    items = [*sample_texts(), *parallel_texts().items()]
+    items = [*sample_texts(), *parallel_texts().items()] if with_samples else []
     groups = []
     for number, (name, text) in enumerate(items, 1):
         groups.append(measured(tokenizers, name, text, False))
         on_progress(number / len(items))
     texts = [*groups[: len(SAMPLES)], *own]
-    return Report((*texts, totals(texts, "all texts")), tuple(groups[len(SAMPLES) :]))
+    total = [totals(texts, "all texts")] if len(texts) > 1 else []
+    return Report((*texts, *total), tuple(groups[len(SAMPLES) :]))
 
 
 def compression_report(

@@ -79,6 +79,8 @@ def markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[st
         best = ", ".join(name for name, *_, mark in cells_of(group) if mark)
         rows.append((safe(group[0].text), f"{group[0].n_bytes:,}", *cells, best))
     yield from markdown_table(rows)
+    if not languages:
+        return
     yield from ("", *languages_title(languages), "")
     yield from markdown_table(list(language_rows(by_cost(languages), languages[0])))
 

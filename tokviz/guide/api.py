@@ -74,7 +74,7 @@ def _signature(value: Any) -> str:
     """Return a signature, with one line per parameter if it is long."""
     signature = inspect.signature(value)
     kept = [
-        item.replace(annotation=_bare(item.annotation))
+        item.replace(annotation=_bare(item.annotation), default=_bare_default(item.default))
         for name, item in signature.parameters.items()
         if name not in ("self", "cls")
     ]
@@ -84,6 +84,11 @@ def _signature(value: Any) -> str:
         return text
     taken, _, given = text[1:].rpartition(")")
     return "(\n    " + re.sub(r", (?=\*,|\*{0,2}\w+[:,])", ",\n    ", taken) + f",\n){given}"
+
+
+def _bare_default(value: Any) -> Any:
+    """Return a function as its name, because its `repr` is an address."""
+    return _Bare(value.__name__) if inspect.isroutine(value) else value
 
 
 def _bare(annotation: Any) -> Any:

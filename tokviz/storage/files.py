@@ -167,8 +167,8 @@ def looks_binary(data: bytes) -> bool:
     head = data[:8192]
     if b"\0" in head:
         return True
-    broken = sum(0xDC80 <= ord(char) <= 0xDCFF for char in head.decode("utf-8", "surrogateescape"))
-    return broken > max(4, len(head) // 10)
+    n_broken = len(head) - len(head.decode("utf-8", "ignore").encode())
+    return n_broken > max(4, len(head) // 10)
 
 
 def is_read_only(path: StrPath) -> bool:

@@ -209,7 +209,7 @@ class Tokenizer:
     def save(self, path: str | PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format that other libraries read; see `tokviz.formats.save`.
 
-        An existing file is replaced in one step. `tokviz.formats.save.what_is_lost` lists the
+        An existing file is replaced in one step. `tokviz.what_is_lost` lists the
         properties that a format cannot store.
 
         Args:
@@ -286,7 +286,8 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         """Return the name and the size."""
-        return f"<Tokenizer {self.name}: {self.n_vocab:,} tokens>"
+        n_tokens = len(self._special_bytes.keys() | {*self.tables.ids()})
+        return f"<Tokenizer {self.name}: {n_tokens:,} tokens>"
 
     # -- encoding
 

@@ -16,8 +16,14 @@ from tokviz.tui.screens.tokens.panels import PANELS
 from tokviz.tui.themes import THEMES, load_user_themes
 from tokviz.workspace.settings import Choices, SettingError, check_file, did_you_mean
 
-_TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
-"""Keys that dialogs and lists need, and keys that terminals send as one of these."""
+_TAKEN = (
+    "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket "
+    "alt+b alt+f"
+)
+"""Keys that dialogs and lists need, and keys that terminals send as one of these.
+
+Many terminals send Alt+B and Alt+F for Option or Alt with an arrow, which moves by words.
+"""
 
 _IN_TEXTS = {
     key: found.description

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from tokviz.text.glyphs import safe
 from tokviz.workspace.session import (
     SESSION_ENDING,
     Opened,
+    OpenPath,
     Request,
     Session,
     UseTokenizer,
@@ -37,7 +39,7 @@ def run(
     """Run the app until the user quits.
 
     Args:
-        path: A file to open.
+        path: A file to open, or a folder whose files are counted.
         piped: Bytes from a pipe, shown if there is no file.
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
@@ -106,6 +108,8 @@ def _session(
     opened = _opened(path, piped)
     opened = opened._replace(notes=(*notes, *opened.notes))
     source = tokenizer or ""
+    if path is not None and os.path.isdir(path):
+        first = OpenPath(Path(absolute(path)))
     return Session(
         opened,
         chosen,
@@ -129,7 +133,7 @@ def _show_progress(words: str) -> Iterator[None]:
 
 
 def _opened(path: str | None, piped: bytes | None) -> Opened:
-    if path is not None:
+    if path is not None and not os.path.isdir(path):
         return read_text(Path(path))
     if piped is not None:
         return opened_bytes(piped)

@@ -61,6 +61,13 @@ class ShowText(NamedTuple):
     screen: str = "tokens"
 
 
+class OpenPath(NamedTuple):
+    """Open a file, or show the token counts of a folder."""
+
+    path: Path
+    screen: str = "tokens"
+
+
 class GoToToken(NamedTuple):
     """Go to a token of the current text, by its index."""
 

@@ -16,7 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.storage.files import read_file, write_file, writing
 from tokviz.training.cluster import tasks
 from tokviz.training.cluster.parts import Part, Rules, Span, parts_of
-from tokviz.training.corpus.corpus import encode
+from tokviz.training.corpus.readers import encode
 from tokviz.training.counting import CountProgress
 from tokviz.training.dask_cluster import run_tasks
 from tokviz.training.pre_token_counts import PreTokenCounts

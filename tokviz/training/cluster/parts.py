@@ -21,15 +21,15 @@ from tokviz.errors import InputFileError
 from tokviz.storage.files import is_pipe, reading
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training.corpus.corpus import (
+from tokviz.training.corpus.corpus import Corpus
+from tokviz.training.corpus.parquet import ParquetTable
+from tokviz.training.corpus.readers import (
     READERS,
-    Corpus,
     is_packed,
     kind_of,
     read_documents,
     read_json_lines,
 )
-from tokviz.training.corpus.parquet import ParquetTable
 from tokviz.training.corpus.storage import open_stored
 from tokviz.training.corpus.text_blocks import REST, Chunk
 

@@ -17,7 +17,8 @@ from tokviz.storage.files import absolute, looks_binary, write_file
 from tokviz.storage.folders import state_folder
 from tokviz.storage.listing import cleaned_path
 from tokviz.text.sentences import pluralize
-from tokviz.training.corpus.corpus import files_of_text, unpacked
+from tokviz.training.corpus.corpus import files_of_text
+from tokviz.training.corpus.readers import unpacked
 
 if TYPE_CHECKING:
     from tokviz.training.corpus.parquet import Columns

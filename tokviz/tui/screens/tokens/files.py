@@ -47,13 +47,24 @@ class Files(Controller):
 
     @action("Open a file", "ctrl+o", section="Text", footer="open", words="load import")
     def open_file(self) -> None:
-        """Choose a file and show its tokens. Every byte is kept as it is."""
+        """Choose a file and show its tokens, or a folder to see the tokens of each file in it."""
         from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 
-        self.unless_unsaved(lambda: self.ask(OpenFileDialog(self._folder()), self.open_path))
+        dialog = OpenFileDialog(self._folder(), folder_verb="count this folder")
+        self.unless_unsaved(lambda: self.ask(dialog, self.open_path))
 
     def open_path(self, path: Path) -> None:
-        """Read a file in a thread, then show it. The current text stays if that fails."""
+        """Read a file in a thread, then show it. The current text stays if that fails.
+
+        For a folder, let the user choose a file among those in it, which are counted.
+        """
+        if path.is_dir():
+            from tokviz.tui.dialogs.folder_counts import FolderDialog
+
+            specials = self.session.live.parse_specials
+            dialog = FolderDialog(path, self.session.tokenizer, parse_specials=specials)
+            self.ask(dialog, lambda file: self.unless_unsaved(lambda: self.open_path(file)))
+            return
         if self.session.open_session_file(path):
             return
 

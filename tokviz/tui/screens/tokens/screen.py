@@ -44,6 +44,7 @@ from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 from tokviz.workspace.session import (
     GoToToken,
+    OpenPath,
     Request,
     ShowConversation,
     ShowSavedText,
@@ -256,6 +257,8 @@ class TokensScreen(TokvizScreen):
         match request:
             case ShowText(text):
                 self.text.replace_all(text)
+            case OpenPath(path):
+                self.files.open_path(path)
             case GoToToken(index):
                 self.call_after_refresh(self.text.editor.go_to_token, index)
             case UseTokenizer(source):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, TypeVar
 
 from tokviz.errors import TokvizError
 from tokviz.live.cuts import CutRule, cut_rule
+from tokviz.process.limits import n_processors
 from tokviz.storage.files import MAX_FILE_BYTES
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
@@ -92,6 +93,25 @@ def text_blocks(
             "encodes U+FFFD instead"
         )
     counts.note, counts.n_replaced = "\n".join(notes), n_replaced
+
+
+def count_blocks(
+    data: Iterable[bytes], tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+) -> InputCounts:
+    """Count a text in bounded memory."""
+    counts = InputCounts()
+    blocks = text_blocks(data, tokenizer, parse_specials=parse_specials, counts=counts)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_to_array(text, parse_specials))
+
+    # Threads take longer to start than a short text to encode.
+    counts.n_tokens = sum(map(count, islice(blocks, 1)))
+    if (second := next(blocks, None)) is not None:
+        # A child process that splits text handles one block at a time.
+        n_threads = 1 if tokenizer.in_child else max(n_processors(), 1)
+        counts.n_tokens += sum(map_ahead(count, chain([second], blocks), n_threads))
+    return counts
 
 
 def nfc_note(tokenizer: Tokenizer) -> str:

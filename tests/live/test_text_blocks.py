@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz.cli.text_blocks import InputCounts, map_ahead, text_blocks
+from tokviz.live.text_blocks import InputCounts, map_ahead, text_blocks
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -77,7 +77,7 @@ def test_a_pattern_without_safe_cuts_is_not_cut():
 
 
 def test_a_stretch_without_a_cut_is_refused_before_it_fills_the_memory(monkeypatch):
-    monkeypatch.setattr("tokviz.cli.text_blocks.MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr("tokviz.live.text_blocks.MAX_FILE_BYTES", 1000)
 
     def endless():
         while True:
