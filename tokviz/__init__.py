@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison as Comparison
     from tokviz.compare.boundaries import Disagreement as Disagreement
     from tokviz.compare.boundaries import compare as compare
+    from tokviz.compare.check_bpe.check import BpeCheck as BpeCheck
+    from tokviz.compare.check_bpe.check import check_bpe as check_bpe
     from tokviz.compare.report import ReportRow as ReportRow
     from tokviz.compare.report import compression_report as compression_report
     from tokviz.errors import CorpusError as CorpusError
@@ -61,6 +63,7 @@ _NAMES = {
     "tokviz.chat.rendering": "Rendering",
     "tokviz.chat.mask": "visualize_tokenization",
     "tokviz.compare.boundaries": "Comparison Disagreement compare",
+    "tokviz.compare.check_bpe.check": "BpeCheck check_bpe",
     "tokviz.compare.report": "ReportRow compression_report",
     "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
     "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",

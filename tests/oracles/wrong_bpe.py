@@ -28,7 +28,9 @@ def train(data: bytes, n_merges: int, *wrong: str, chunk: int = 64) -> Merges:
 def _words(data: bytes, wrong: tuple[str, ...], chunk: int) -> dict[bytes, int]:
     """Read the text and count its pre-tokens."""
     if "chunk-in-character" in wrong:
-        blocks = [data[i : i + chunk].decode("utf-8", "replace") for i in range(0, len(data), chunk)]
+        blocks = [
+            data[i : i + chunk].decode("utf-8", "replace") for i in range(0, len(data), chunk)
+        ]
     else:
         errors = "ignore" if "errors-ignored" in wrong else "surrogateescape"
         text = data.decode("utf-8", errors)
@@ -88,7 +90,10 @@ def _best(counts: dict, token: dict, wrong: tuple[str, ...]) -> tuple | None:
     if "ties-merged-bytes" in wrong:
         return max(tied, key=lambda pair: token[pair[0]] + token[pair[1]])
     if "ties-characters" in wrong:
-        return max(tied, key=lambda pair: tuple("".join(map(_GPT2_CHARS.__getitem__, token[it])) for it in pair))
+        return max(
+            tied,
+            key=lambda pair: tuple("".join(map(_GPT2_CHARS.__getitem__, token[it])) for it in pair),
+        )
     return max(tied, key=lambda pair: (token[pair[0]], token[pair[1]]))
 
 
@@ -172,7 +177,9 @@ def _incremental(words: dict[bytes, int], n_merges: int, wrong: tuple[str, ...])
                     after.append(ids[at])
                     at += 1
                     continue
-                before = ids[at - 1] if "old-neighbors" in wrong and at else (after or [None])[-1]
+                before = (
+                    ids[at - 1] if "old-neighbors" in wrong and at else after[-1] if after else None
+                )
                 if before is not None and "counts-not-updated" not in wrong:
                     if "no-decrement" not in wrong:
                         add(before, pair[0], -n)

@@ -50,8 +50,8 @@ class Setup(NamedTuple):
         overlapping: Whether "aaa" contains the pair ("a", "a") twice.
         right_to_left: Whether "aaa" becomes "a", "aa".
         decrements: Whether a merge lowers the counts of the pairs that it removes.
-        old_neighbors: Whether a merge counts its new pairs with the neighbors before the merge: with
-            the right one or both. "right" is correct if the counts are also lowered.
+        old_neighbors: The neighbors before the merge with which it counts its new pairs. "right" is
+            correct if the counts are also lowered.
         updates: Whether a merge changes the counts at all.
         by_insertion: Whether the first pair of a tie is the one inserted first in a dict of counts.
         last_of_ties: Whether the last pair of a tie is merged instead of the first.
