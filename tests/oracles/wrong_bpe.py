@@ -1,7 +1,7 @@
 """BPE trainers as learners write them, each with one mistake, or with several.
 
-They share no code with `tokviz.compare.check_bpe`: a mistake is the name in `wrong`, and the code is
-the textbook's, with a dict of words or a full recount at every step.
+They share no code with `tokviz.compare.check_bpe`. `wrong` names the mistakes; the code is the
+textbook's, with a dict of words or a full recount at every step.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Examples:
   tokviz check-bpe bpe.model --corpus corpus.txt --ties first
 
 MINE: merges.txt, GPT-2's vocab.json and merges.txt, a minbpe .model, tokenizer.json, a rank file,
-or a JSON or pickle of `vocab: dict[int, bytes]` and `merges: list[tuple[bytes, bytes]]`. Nothing in a
-pickle is executed.
+or a JSON or pickle of `vocab: dict[int, bytes]` and `merges: list[tuple[bytes, bytes]]`. Nothing in
+a pickle is executed.
 
 output: the first merge that differs from the reference, the known mistakes that reproduce your
 merges, and the most frequent pairs before that merge in the reference and in yours.

@@ -27,43 +27,9 @@ SAVE_AS_JSON = (
 )
 """A line of Python that saves a result in a file that `read_learned` reads."""
 
-_OPCODES = frozenset(
-    [
-        "PROTO",
-        "FRAME",
-        "STOP",
-        "MARK",
-        "POP_MARK",
-        "NONE",
-        "NEWTRUE",
-        "NEWFALSE",
-        "INT",
-        "BININT",
-        "BININT1",
-        "BININT2",
-        "LONG1",
-        "SHORT_BINBYTES",
-        "BINBYTES",
-        "SHORT_BINUNICODE",
-        "BINUNICODE",
-        "BINPUT",
-        "LONG_BINPUT",
-        "MEMOIZE",
-        "BINGET",
-        "LONG_BINGET",
-        "EMPTY_LIST",
-        "APPEND",
-        "APPENDS",
-        "EMPTY_TUPLE",
-        "TUPLE",
-        "TUPLE1",
-        "TUPLE2",
-        "TUPLE3",
-        "EMPTY_DICT",
-        "SETITEM",
-        "SETITEMS",
-    ]
-)
+_OPCODES = """PROTO FRAME STOP MARK POP_MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG1
+SHORT_BINBYTES BINBYTES SHORT_BINUNICODE BINUNICODE BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET
+EMPTY_LIST APPEND APPENDS EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT SETITEM SETITEMS"""
 
 
 class Learned(NamedTuple):
@@ -123,7 +89,11 @@ def unpickle(path: StrPath) -> Any:
     try:
         for opcode, argument, place in pickletools.genops(data):
             index = argument if opcode.name == "LONG_BINPUT" else 0
-            if opcode.name not in _OPCODES or not isinstance(index, int) or index > len(data):
+            if (
+                opcode.name not in _OPCODES.split()
+                or not isinstance(index, int)
+                or index > len(data)
+            ):
                 raise InputFileError(path, f"byte {place}: {opcode.name}: {_PICKLE}")
         return _Unpickler(io.BytesIO(data)).load()
     except (ValueError, pickle.UnpicklingError, EOFError, IndexError, TypeError) as error:

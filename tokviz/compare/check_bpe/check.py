@@ -105,7 +105,7 @@ def _explained(explanation: Explanation, n: int) -> Iterator[str]:
         yield f"mistake: {mistake.name}: {mistake.sentence}"
         yield f"  source: {mistake.source}"
     reached = f"all {n:,}" if explanation.n_equal == n else f"{explanation.n_equal:,} of {n:,}"
-    later = "" if explanation.n_equal == n else ", and another later"
+    later = "" if explanation.n_equal == n else ", and another mistake follows later"
     yield f"  reproduces {reached} merges{later}"
 
 
@@ -196,25 +196,29 @@ class _Search:
         on_progress: Callable[[str], object],
     ) -> None:
         self._documents, self._merges = documents, [*merges]
-        self._should_stop, self._on_progress = should_stop, on_progress
+        self._stop_requested, self._on_progress = should_stop, on_progress
         self._end = float("inf")
         self._counts: dict[object, PreTokenCounts] = {}
-        self.counts = self.count(base)
         self.n_equal = 0
         self.is_over = False
+        self.counts = self.count(base)
+
+    def should_stop(self) -> bool:
+        """Return whether the search is over."""
+        self.is_over = self.is_over or time.monotonic() > self._end or self._stop_requested()
+        return self.is_over
 
     def count(self, setup: Setup) -> PreTokenCounts:
         """Return the pre-tokens of a setup."""
         if setup.text_rules not in self._counts:
-            self._counts[setup.text_rules] = count(setup, self._documents)
+            self._counts[setup.text_rules] = count(setup, self._documents, self.should_stop)
         return self._counts[setup.text_rules]
 
     def n_equal_in(self, merges: Iterable[Merge]) -> int:
         """Return how many of the learner's merges are equal, up to the first difference."""
         n = 0
         for own, other in zip(merges, self._merges, strict=False):
-            self.is_over = self.is_over or time.monotonic() > self._end or self._should_stop()
-            if own != other or self.is_over:
+            if own != other or self.should_stop():
                 break
             n += 1
         return n
@@ -245,13 +249,11 @@ class _Search:
         for mistakes, setup in attempts:
             self._on_progress(" and ".join(mistake.name for mistake in mistakes))
             for variant in mistakes[-1].variants(setup):
-                if self.is_over:
+                counts, n = self.count(variant), 0
+                if variant.rules != setup.rules or counts.memory != self.count(setup).memory:
+                    n = self.n_equal_in(learn(variant, counts, len(self._merges), self.should_stop))
+                if self.is_over and n < len(self._merges):
                     return
-                counts = self.count(variant)
-                n = 0
-                is_other = variant.rules != setup.rules
-                if is_other or counts.memory != self.count(setup).memory:
-                    n = self.n_equal_in(learn(variant, counts, len(self._merges)))
                 yield Explanation(mistakes, variant, n)
 
     def _best(self, explanations: list[Explanation]) -> list[Explanation]:

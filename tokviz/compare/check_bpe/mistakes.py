@@ -118,6 +118,20 @@ _VARIANTS: dict[str, Variants] = {
     **{
         f"ties-{rule.name.replace('_', '-')}": _with(tie_break=rule) for rule in TIE_BREAKS.values()
     },
+    "other-pattern": _with(
+        pattern=[
+            *(it for it in SPLIT_PATTERNS.values() if it.name != "none"),
+            SplitPattern("words", r" ?\S+", "text.split(' ')"),
+        ]
+    ),
+    "re-instead-of-regex": _standard_re,
+    "merges-across-specials": _with(special_use="joined"),
+    "specials-in-corpus": _with(special_use=["kept", "separate"]),
+    "specials-as-regex": _with(special_use="regex"),
+    "newline-translation": _reading(_decoded(lambda text: re.sub("\r\n?", "\n", text))),
+    "errors-ignored": _reading(_decoded(str, "ignore"), _decoded(str, "replace")),
+    "lowercase": _reading(_decoded(str.lower)),
+    "strip": _strip,
     "ties-smallest-bytes": _prefer(lambda left, right, *_: (left, right)),
     "ties-largest-ids": _prefer(lambda _, __, *ids: [-token_id for token_id in ids]),
     "ties-merged-bytes": _prefer(lambda one, two, *_: _greatest((one + two).decode("latin-1"))),
@@ -133,20 +147,6 @@ _VARIANTS: dict[str, Variants] = {
     "right-to-left": _with(right_to_left=True),
     "overlapping-pairs": _with(overlapping=False),
     "no-pre-tokenization": _with(pattern=SPLIT_PATTERNS["none"]),
-    "other-pattern": _with(
-        pattern=[
-            *(it for it in SPLIT_PATTERNS.values() if it.name != "none"),
-            SplitPattern("words", r" ?\S+", "text.split(' ')"),
-        ]
-    ),
-    "re-instead-of-regex": _standard_re,
-    "merges-across-specials": _with(special_use="joined"),
-    "specials-in-corpus": _with(special_use=["kept", "separate"]),
-    "specials-as-regex": _with(special_use="regex"),
-    "newline-translation": _reading(_decoded(lambda text: re.sub("\r\n?", "\n", text))),
-    "errors-ignored": _reading(_decoded(str, "ignore"), _decoded(str, "replace")),
-    "lowercase": _reading(_decoded(str.lower)),
-    "strip": _strip,
     "chunk-in-pre-token": lambda setup: chain(
         _with(chunks=("lines", 0))(setup), _chunks("specials")(setup)
     ),

@@ -149,12 +149,20 @@ def _borders(length: int, size: int) -> list[int]:
     return [*borders, length]
 
 
-def count(setup: Setup, documents: Sequence[bytes]) -> PreTokenCounts:
+def count(
+    setup: Setup, documents: Sequence[bytes], should_stop: Callable[[], bool] = lambda: False
+) -> PreTokenCounts:
     """Count the pre-tokens as a trainer with these rules does."""
-    return count_pre_tokens(as_corpus(setup, documents), setup.pattern)
+    corpus = as_corpus(setup, documents)
+    return count_pre_tokens(corpus, setup.pattern, should_stop=should_stop)
 
 
-def learn(setup: Setup, counts: PreTokenCounts, n_merges: int) -> Iterator[Merge]:
+def learn(
+    setup: Setup,
+    counts: PreTokenCounts,
+    n_merges: int,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Merge]:
     """Learn merges by any rules, one by one."""
     if not setup.is_compiled or is_small(counts, n_merges):
         yield from islice(_RuledCorpus(setup, counts).learn(), n_merges)
@@ -166,7 +174,7 @@ def learn(setup: Setup, counts: PreTokenCounts, n_merges: int) -> Iterator[Merge
     engine = CompiledTrainer(counts, settings)
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
     is_done = False
-    while not is_done:
+    while not is_done and not should_stop():
         is_done = engine.advance(_STEP_SECONDS)
         for left, right, _ in engine.merges_from(len(tokens) - N_BYTES):
             tokens.append(tokens[left] + tokens[right])
