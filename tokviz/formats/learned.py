@@ -7,17 +7,20 @@ anything: only opcodes that make ints, bytes, text, lists, tuples and dicts are 
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import pickletools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from tokviz.errors import InputFileError
+from tokviz.formats.draft import Draft
 from tokviz.formats.files import MAX_RANK_FILE_BYTES, read_draft
 from tokviz.formats.loader import load
 from tokviz.formats.merge_files import read_merges
-from tokviz.formats.recognize import RecognizedFile, find, kind_of
+from tokviz.formats.minbpe import KIND as MINBPE
+from tokviz.formats.recognize import find, kind_of
+from tokviz.formats.vocab_files import read_vocab_and_merges
 from tokviz.storage.files import StrPath, read_file
 from tokviz.tokenizer.encoding.merging import Merge
 
@@ -54,7 +57,11 @@ def read_learned(path: StrPath, other: StrPath | None = None) -> Learned:
     Raises:
         InputFileError: If a file cannot be read, or holds no merges.
     """
-    parts = [_read(it, alone=other is None) for it in (path, other) if it is not None]
+    paths = [it for it in (path, other) if it is not None]
+    if other is not None and not any(map(_is_pickle, paths)):
+        paths.sort(key=lambda it: kind_of(it) == "merges")
+        return _from_draft(read_vocab_and_merges(*paths))
+    parts = [_read(it) for it in paths]
     vocab = next((part.vocab for part in parts if part.vocab is not None), None)
     with_merges = next((part for part in parts if part.merges), None)
     if with_merges is None:
@@ -62,20 +69,27 @@ def read_learned(path: StrPath, other: StrPath | None = None) -> Learned:
     return with_merges._replace(vocab=vocab)
 
 
-def _read(path: StrPath, *, alone: bool) -> Learned:
-    head = read_file(path, limit=MAX_RANK_FILE_BYTES)[:2]
-    if head[:1] == b"\x80":
+def _is_pickle(path: StrPath) -> bool:
+    return os.path.isfile(path) and read_file(path, limit=MAX_RANK_FILE_BYTES)[:1] == b"\x80"
+
+
+def _read(path: StrPath) -> Learned:
+    if _is_pickle(path):
         return _from_values(unpickle(path), path)
-    found = find(path) if alone else RecognizedFile(kind_of(path), Path(path))
-    if found.kind == "merges":
-        return Learned(read_merges(found.path))
+    if os.path.isfile(path) and kind_of(path) == "merges":
+        return Learned(read_merges(path))
+    found = find(path)
     draft = None if found.kind == "tiktoken" else read_draft(found)
-    if draft is None:
-        tokenizer = load(path)
-        specials = tuple(tokenizer.special_tokens)
-        return Learned(tokenizer.merges, tokenizer.vocab, specials, tokenizer.split_pattern.regex)
+    if draft is not None:
+        return _from_draft(draft)
+    tokenizer = load(path)
+    specials = tuple(tokenizer.special_tokens)
+    return Learned(tokenizer.merges, tokenizer.vocab, specials, tokenizer.split_pattern.regex)
+
+
+def _from_draft(draft: Draft) -> Learned:
     vocab = dict(draft.tokens) | {token_id: text.encode() for text, token_id in draft.specials}
-    pattern = draft.split_pattern.regex if found.kind == "minbpe" else ""
+    pattern = draft.split_pattern.regex if draft.kind == MINBPE else ""
     return Learned(draft.merges or [], vocab, tuple(text for text, _ in draft.specials), pattern)
 
 

@@ -18,7 +18,7 @@ from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES
 from tokviz.training.ties import TIE_BREAKS, get_tie_break
 
-SECONDS = 12.0
+SECONDS = 9.0
 """Time limit of the search for mistakes, in which small corpora are searched completely."""
 
 
@@ -156,11 +156,20 @@ def check_bpe(
     specials = tuple(text.encode() for text in special_tokens)
     base = Setup(get_split_pattern(split_pattern), specials, rules[0])
     search = _Search(documents, merges, base, should_stop, on_progress)
-    references = [[*learn(base._replace(tie_break=it), search.counts, len(merges))] for it in rules]
-    reference = max(references, key=search.n_equal_in)
-    base = base._replace(tie_break=rules[references.index(reference)])
-    k = search.n_equal = search.n_equal_in(reference)
-    explanations = search.explain(base, seconds) if k < len(merges) else []
+    results = []
+    for rule in rules:
+        base = base._replace(tie_break=rule)
+        reference = [*learn(base, search.counts, len(merges), should_stop)]
+        k = search.n_equal_in(reference)
+        results.append((k, base, reference, list[Explanation]()))
+    if max(k for k, *_ in results) < len(merges):
+        results = [
+            (k, base, reference, search.explain(base, k, seconds / len(rules)))
+            for k, base, reference, _ in results
+        ]
+    k, base, reference, explanations = max(
+        results, key=lambda it: (it[3][0].n_equal if it[3] else it[0], it[0])
+    )
     problems = _vocabulary_problems(vocab, merges, special_tokens, vocab_size)
     tables: list[Table] = [[], []]
     if k < len(reference):
@@ -223,10 +232,16 @@ class _Search:
             n += 1
         return n
 
-    def explain(self, base: Setup, seconds: float) -> list[Explanation]:
+    def explain(self, base: Setup, n_equal: int, seconds: float) -> list[Explanation]:
         """Return the best explanations: a single mistake, two, or a mistake before another one."""
-        self._end = time.monotonic() + seconds
-        singles = [*self._tried([((it,), base) for it in MISTAKES.values()])]
+        started = time.monotonic()
+        self._end, self.n_equal, self.is_over = started + seconds, n_equal, False
+        singles = []
+        for explanation in self._tried([((it,), base) for it in MISTAKES.values()]):
+            singles.append(explanation)
+            is_late = time.monotonic() > started + seconds / 2
+            if is_late and any(it.n_equal == len(self._merges) for it in singles):
+                break
         singles.sort(key=lambda explanation: -explanation.n_equal)
         best = self._best(singles)
         if not best or best[0].n_equal < len(self._merges):
