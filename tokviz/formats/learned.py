@@ -60,7 +60,7 @@ def read_learned(path: StrPath, other: StrPath | None = None) -> Learned:
     paths = [it for it in (path, other) if it is not None]
     if other is not None and not any(map(_is_pickle, paths)):
         paths.sort(key=lambda it: kind_of(it) == "merges")
-        return _from_draft(read_vocab_and_merges(*paths))
+        return _from_draft(read_vocab_and_merges(paths[0], paths[1]))
     parts = [_read(it) for it in paths]
     vocab = next((part.vocab for part in parts if part.vocab is not None), None)
     with_merges = next((part for part in parts if part.merges), None)
