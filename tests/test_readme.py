@@ -173,7 +173,7 @@ def test_every_command_option_and_key_that_is_named_exists():
     for where, text in texts:
         for topic in re.findall(r"`tokviz help ([^`-][^`]*)`", text):
             lost += [(where, topic)] if topic not in PAGES else []
-        named = re.findall(r"(?:`|^ *(?:\$ )?)tokviz ([a-z]+)\b([^`|\n]*)", text, re.MULTILINE)
+        named = re.findall(r"(?:`|^ *(?:\$ )?)tokviz ([a-z-]+)\b([^`|\n]*)", text, re.MULTILINE)
         for command, rest in named:
             known = options.get(command, options[APP])
             found = re.findall(r"(?<= )--[a-z][a-z-]*", rest.partition("   ")[0])

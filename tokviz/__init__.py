@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison as Comparison
     from tokviz.compare.boundaries import Disagreement as Disagreement
     from tokviz.compare.boundaries import compare as compare
+    from tokviz.compare.check_bpe.check import BpeCheck as BpeCheck
+    from tokviz.compare.check_bpe.check import check_bpe as check_bpe
     from tokviz.compare.difference import TokenizerDiff as TokenizerDiff
     from tokviz.compare.difference import diff as diff
     from tokviz.compare.report import ReportRow as ReportRow
@@ -66,6 +68,7 @@ _NAMES = {
     "tokviz.chat.mask": "visualize_tokenization",
     "tokviz.compare.boundaries": "Comparison Disagreement compare",
     "tokviz.compare.difference": "TokenizerDiff diff",
+    "tokviz.compare.check_bpe.check": "BpeCheck check_bpe",
     "tokviz.compare.report": "ReportRow compression_report",
     "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
     "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",

@@ -26,6 +26,7 @@ COMMANDS = {
     "drift": "compare sampled token ids with the encoding of their text",
     "chat": "show and check which tokens of conversations are in the loss",
     "train": "train a tokenizer on texts",
+    "check-bpe": "find the mistake in a BPE trainer that you wrote",
     "replay": "step through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works from small examples",
     "tokenizers": "list the available tokenizers, or check a tokenizer file",
@@ -147,7 +148,7 @@ def unknown_command(arguments: Sequence[str]) -> str | None:
 
 def load_command(name: str) -> Command:
     """Import a command; the others are not imported."""
-    module = importlib.import_module(f"tokviz.cli.{name}")
+    module = importlib.import_module(f"tokviz.cli.{name.replace('-', '_')}")
     words = "tokviz" if name == APP else f"tokviz {name}"
     return Command(words, module.__doc__ or "", module.add_arguments, module.run)
 

@@ -25,6 +25,7 @@ PAGES = (
     "tutorial-template",
     "tutorial-train",
     "tutorial-courses",
+    "tutorial-debug",
     "tokens",
     "why",
     "compare",

@@ -85,7 +85,7 @@ def learn_merges(
     (256, 97) 2 2 7
     (257, 98) 2 1 5
     """
-    corpus = _Corpus(pre_tokens, counts, tie_break, [] if tokens is None else tokens)
+    corpus = PairCorpus(pre_tokens, counts, tie_break, [] if tokens is None else tokens)
     while (best := corpus.pop_best()) is not None:
         pair, count = best
         if count < min_count:
@@ -118,8 +118,10 @@ def merge_pair(tokens: list[int], pair: Pair, new: int) -> list[int]:
     return merged
 
 
-class _Corpus:
+class PairCorpus:
     """The pre-tokens as tokens, and the counts of their pairs.
+
+    A subclass can count, merge or update the counts in another way.
 
     Attributes:
         tokens: The bytes of every token, by id.
@@ -135,6 +137,7 @@ class _Corpus:
         tie_break: TieBreak,
         tokens: list[list[int]],
     ) -> None:
+        """Count the pairs; see `learn_merges`."""
         self.tokens = [bytes([byte]) for byte in range(256)]
         self.n_tokens = sum(
             len(pre_token) * n for pre_token, n in zip(pre_tokens, counts, strict=True)
@@ -147,12 +150,29 @@ class _Corpus:
         # Pre-tokens that contain a pair, ascending; some may no longer contain it.
         self._pre_tokens_with: defaultdict[Pair, list[int]] = defaultdict(list)
         for index, pre_token in enumerate(self._pre_tokens):
-            for pair in pairwise(pre_token):
+            for pair in self.pairs(pre_token):
                 self.pair_counts[pair] += counts[index]
                 self._note_pre_token(pair, index)
         self.pairs_with_count = Counter(self.pair_counts.values())
         self._heap = [self._entry(pair) for pair in self.pair_counts]
         heapify(self._heap)
+
+    def pairs(self, tokens: list[int]) -> Iterable[Pair]:
+        """Return the pairs to count in a pre-token."""
+        return pairwise(tokens)
+
+    def replace(self, tokens: list[int], pair: Pair, new: int) -> list[int]:
+        """Replace a pair in a pre-token by a new token."""
+        return merge_pair(tokens, pair, new)
+
+    def changes(
+        self, before: list[int], after: list[int], pair: Pair, new: int
+    ) -> Iterator[tuple[Pair, int]]:
+        """Yield the pairs whose counts a merge changes in a pre-token, with the difference."""
+        for old_pair in self.pairs(before):
+            yield old_pair, -1
+        for new_pair in self.pairs(after):
+            yield new_pair, 1
 
     def pop_best(self) -> tuple[Pair, int] | None:
         """Remove the best pair from the heap and return it with its count; None if none is left."""
@@ -176,16 +196,14 @@ class _Corpus:
         changes: defaultdict[Pair, int] = defaultdict(int)
         for index in self._pre_tokens_with.pop(pair):
             before = self._pre_tokens[index]
-            after = merge_pair(before, pair, new)
+            after = self.replace(before, pair, new)
             if len(after) == len(before):
                 continue
             count = self._pre_token_counts[index]
-            for old_pair in pairwise(before):
-                changes[old_pair] -= count
-            for new_pair in pairwise(after):
-                changes[new_pair] += count
-                if new in new_pair:
-                    self._note_pre_token(new_pair, index)
+            for changed_pair, n in self.changes(before, after, pair, new):
+                changes[changed_pair] += n * count
+                if n > 0 and new in changed_pair:
+                    self._note_pre_token(changed_pair, index)
             self._pre_tokens[index] = after
             self.n_tokens -= count * (len(before) - len(after))
         for changed_pair, change in changes.items():
@@ -206,10 +224,10 @@ class _Corpus:
             indexes.append(index)
 
     def _entry(self, pair: Pair) -> HeapEntry:
-        position = self._first_position(pair) if self._tie_break.needs_position else (0, 0)
+        position = self.first_position(pair) if self._tie_break.needs_position else (0, 0)
         return -self.pair_counts[pair], self._tie_break.order(pair, self.tokens, position), pair
 
-    def _first_position(self, pair: Pair) -> Position:
+    def first_position(self, pair: Pair) -> Position:
         """Find the first occurrence of a pair, and drop pre-tokens that no longer contain it."""
         indexes = self._pre_tokens_with[pair]
         for n_lost, index in enumerate(indexes):

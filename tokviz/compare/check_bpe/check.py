@@ -1,0 +1,304 @@
+"""Comparison of a learner's merges with the reference, and the mistake that explains them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from tokviz.compare.check_bpe.mistakes import COMBINABLE, MISTAKES, Mistake
+from tokviz.compare.check_bpe.trainer import Setup, Table, count, learn, pair_table
+from tokviz.errors import CorpusError
+from tokviz.text.sentences import pluralize
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.training.corpus.corpus import Corpus, Source
+from tokviz.training.pre_token_counts import PreTokenCounts
+from tokviz.training.settings import N_BYTES
+from tokviz.training.ties import TIE_BREAKS, get_tie_break
+
+SECONDS = 9.0
+"""Time limit of the search for mistakes, in which small corpora are searched completely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Mistakes that reproduce the learner's merges.
+
+    Attributes:
+        mistakes: One mistake or two.
+        setup: The rules of a trainer that makes them.
+        n_equal: Number of the learner's merges that it reproduces from the start.
+    """
+
+    mistakes: tuple[Mistake, ...]
+    setup: Setup
+    n_equal: int
+
+
+@dataclass(frozen=True, slots=True)
+class BpeCheck:
+    """Result of `check_bpe`. `str(check)` is the report.
+
+    Attributes:
+        merges: The learner's merges.
+        reference: The correct merges, as many if the corpus has them.
+        n_equal: Number of equal merges before the first difference.
+        setup: The rules of the reference.
+        explanations: The best explanations of the difference, all equally good.
+        complete: Whether the search for mistakes ended before its time limit.
+        problems: Problems of the vocabulary.
+        table: The most frequent pairs before the first merge that differs, in the reference.
+        their_table: The same with the mistakes; empty if there is no explanation.
+    """
+
+    merges: Sequence[Merge]
+    reference: Sequence[Merge]
+    n_equal: int
+    setup: Setup
+    explanations: tuple[Explanation, ...]
+    complete: bool
+    problems: tuple[str, ...]
+    table: Table
+    their_table: Table
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The names of the mistakes of the first explanation."""
+        return tuple(it.name for it in self.explanations[0].mistakes) if self.explanations else ()
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether all merges are equal and the vocabulary has no problems."""
+        return self.n_equal == len(self.merges) and not self.problems
+
+    def __str__(self) -> str:
+        """Return the report."""
+        return "\n".join(self.lines())
+
+    def lines(self, show: Callable[[bytes], str] = repr) -> Iterator[str]:
+        """Yield the report; `show` formats a token."""
+        n, k = len(self.merges), self.n_equal
+        if k == n:
+            yield f"identical: {k:,} of {pluralize(n, 'merge')}"
+        else:
+            yield f"merge {k + 1:,} differs: {k:,} of {pluralize(n, 'merge')} are equal"
+            for name, merges in (("reference", self.reference), ("yours", self.merges)):
+                pair = " + ".join(map(show, merges[k])) if k < len(merges) else "no pair is left"
+                yield f"  {name:<9}  {pair}"
+        yield f"tie-breaking rule: {self.setup.tie_break.name}"
+        for explanation in self.explanations:
+            yield from _explained(explanation, n)
+        if k < n and not self.explanations:
+            yield "no known mistake reproduces this merge" + ("" if self.complete else " so far")
+        if k < n and not self.complete:
+            yield "the search reached its time limit: a smaller corpus allows more combinations"
+        yield from (f"vocabulary: {problem}" for problem in self.problems)
+        for name, table in (("reference", self.table), ("yours", self.their_table)):
+            rows = (f"{show(left)} + {show(right)} {n:,}" for (left, right), n in table)
+            yield from [f"pairs before merge {k + 1:,}, {name}: {'  '.join(rows)}"] if table else ()
+
+
+def _explained(explanation: Explanation, n: int) -> Iterator[str]:
+    for mistake in explanation.mistakes:
+        yield f"mistake: {mistake.name}: {mistake.sentence}"
+        yield f"  source: {mistake.source}"
+    reached = f"all {n:,}" if explanation.n_equal == n else f"{explanation.n_equal:,} of {n:,}"
+    later = "" if explanation.n_equal == n else ", and another mistake follows later"
+    yield f"  reproduces {reached} merges{later}"
+
+
+def check_bpe(
+    vocab: Mapping[int, bytes] | None,
+    merges: Sequence[Merge],
+    corpus: Source,
+    *,
+    split_pattern: str | SplitPattern = "gpt2",
+    special_tokens: Sequence[str] = (),
+    tie_break: str | None = None,
+    vocab_size: int | None = None,
+    field: str = "text",
+    seconds: float = SECONDS,
+    on_progress: Callable[[str], object] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> BpeCheck:
+    """Find the first wrong merge of a BPE trainer, and the mistake that explains it.
+
+    Mistakes are found by experiment: a trainer that makes a known mistake, or two of them, must
+    learn the same merges.
+
+    Args:
+        vocab: The learned vocabulary, id → bytes; None to check the merges only.
+        merges: The learned merges in order.
+        corpus: The corpus, as for `tokviz.train`.
+        split_pattern: The split pattern that the trainer should use.
+        special_tokens: The special tokens.
+        tie_break: The tie-breaking rule; None for the rule that agrees with most merges.
+        vocab_size: The requested vocabulary size, to check the number of merges.
+        field: The field of JSON lines, or the column of tables, that contains the text.
+        seconds: Time limit of the search for mistakes.
+        on_progress: Called with the name of each mistake that is tried.
+        should_stop: Called often; True ends the search.
+
+    Raises:
+        CorpusError: If the corpus contains no text.
+        InputFileError: If a file cannot be read.
+        PatternError: If the split pattern is not a valid regex.
+        TokvizError: If the tie-breaking rule is unknown.
+    """
+    open_text: list[bytes] = []
+    blocks = Corpus(corpus, delimiter=None, field=field).text_blocks()
+    documents = [text for block in blocks for text in block.whole_texts(open_text)]
+    if not any(documents):
+        raise CorpusError("the corpus holds no text, so there is nothing to check")
+    rules = [get_tie_break(tie_break)] if tie_break else [*TIE_BREAKS.values()]
+    specials = tuple(text.encode() for text in special_tokens)
+    base = Setup(get_split_pattern(split_pattern), specials, rules[0])
+    search = _Search(documents, merges, base, should_stop, on_progress)
+    results = []
+    for rule in rules:
+        base = base._replace(tie_break=rule)
+        reference = [*learn(base, search.counts, len(merges), should_stop)]
+        k = search.n_equal_in(reference)
+        results.append((k, base, reference, list[Explanation]()))
+    if max(k for k, *_ in results) < len(merges):
+        results = [
+            (k, base, reference, search.explain(base, k, seconds / len(rules)))
+            for k, base, reference, _ in results
+        ]
+    k, base, reference, explanations = max(
+        results, key=lambda it: (it[3][0].n_equal if it[3] else it[0], it[0])
+    )
+    problems = _vocabulary_problems(vocab, merges, special_tokens, vocab_size)
+    tables: list[Table] = [[], []]
+    if k < len(reference):
+        setups = [base, *(explanation.setup for explanation in explanations[:1])]
+        tables[: len(setups)] = [pair_table(it, search.count(it), k + 1) for it in setups]
+    return BpeCheck(
+        merges,
+        reference,
+        k,
+        base,
+        tuple(explanations),
+        not search.is_over,
+        tuple(problems),
+        *tables,
+    )
+
+
+class _Search:
+    """Search for the mistakes that reproduce merges.
+
+    Attributes:
+        counts: The pre-tokens of the reference.
+        n_equal: Number of merges that the reference reproduces.
+        is_over: True once the time is over or the user has stopped the search.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[bytes],
+        merges: Sequence[Merge],
+        base: Setup,
+        should_stop: Callable[[], bool],
+        on_progress: Callable[[str], object],
+    ) -> None:
+        self._documents, self._merges = documents, [*merges]
+        self._stop_requested, self._on_progress = should_stop, on_progress
+        self._end = float("inf")
+        self._counts: dict[object, PreTokenCounts] = {}
+        self.n_equal = 0
+        self.is_over = False
+        self.counts = self.count(base)
+
+    def should_stop(self) -> bool:
+        """Return whether the search is over."""
+        self.is_over = self.is_over or time.monotonic() > self._end or self._stop_requested()
+        return self.is_over
+
+    def count(self, setup: Setup) -> PreTokenCounts:
+        """Return the pre-tokens of a setup."""
+        if setup.text_rules not in self._counts:
+            self._counts[setup.text_rules] = count(setup, self._documents, self.should_stop)
+        return self._counts[setup.text_rules]
+
+    def n_equal_in(self, merges: Iterable[Merge]) -> int:
+        """Return how many of the learner's merges are equal, up to the first difference."""
+        n = 0
+        for own, other in zip(merges, self._merges, strict=False):
+            if own != other or self.should_stop():
+                break
+            n += 1
+        return n
+
+    def explain(self, base: Setup, n_equal: int, seconds: float) -> list[Explanation]:
+        """Return the best explanations: a single mistake, two, or a mistake before another one."""
+        started = time.monotonic()
+        self._end, self.n_equal, self.is_over = started + seconds, n_equal, False
+        singles = []
+        for explanation in self._tried([((it,), base) for it in MISTAKES.values()]):
+            singles.append(explanation)
+            is_late = time.monotonic() > started + seconds / 2
+            if is_late and any(it.n_equal == len(self._merges) for it in singles):
+                break
+        singles.sort(key=lambda explanation: -explanation.n_equal)
+        best = self._best(singles)
+        if not best or best[0].n_equal < len(self._merges):
+            reached = list(dict.fromkeys(it.mistakes[0] for it in singles))
+            setups = {it.mistakes[0]: it.setup for it in reversed(singles)}
+            pairs = (
+                ((first, second), setups[first])
+                for first, second in combinations(reached, 2)
+                if first.topic != second.topic or first.topic in COMBINABLE
+            )
+            for explanation in self._tried(pairs):
+                if explanation.n_equal == len(self._merges):
+                    return [explanation]
+                best = best or self._best([explanation])
+        return best
+
+    def _tried(
+        self, attempts: Iterable[tuple[tuple[Mistake, ...], Setup]]
+    ) -> Iterator[Explanation]:
+        for mistakes, setup in attempts:
+            self._on_progress(" and ".join(mistake.name for mistake in mistakes))
+            for variant in mistakes[-1].variants(setup):
+                counts, n = self.count(variant), 0
+                if variant.rules != setup.rules or counts.memory != self.count(setup).memory:
+                    n = self.n_equal_in(learn(variant, counts, len(self._merges), self.should_stop))
+                if self.is_over and n < len(self._merges):
+                    return
+                yield Explanation(mistakes, variant, n)
+
+    def _best(self, explanations: list[Explanation]) -> list[Explanation]:
+        most = max((it.n_equal for it in explanations), default=0)
+        found = {it.mistakes: it for it in explanations if it.n_equal == most > self.n_equal}
+        return [*found.values()]
+
+
+def _vocabulary_problems(
+    vocab: Mapping[int, bytes] | None,
+    merges: Sequence[Merge],
+    special_tokens: Sequence[str],
+    vocab_size: int | None,
+) -> Iterator[str]:
+    n_specials, n = len(special_tokens), len(merges)
+    if vocab_size is not None and n != vocab_size - N_BYTES - n_specials:
+        expected = f"{vocab_size:,} tokens need {vocab_size - N_BYTES - n_specials:,} merges"
+        name = {vocab_size: "size-without-bytes", vocab_size - N_BYTES: "size-without-specials"}
+        mistake = MISTAKES.get(name.get(n, ""))
+        cause = f": {mistake.name}: {mistake.sentence}" if mistake else ""
+        yield f"{expected}, but there are {n:,}{cause}"
+    if vocab is None:
+        return
+    found = {*vocab.values()}
+    for kind, tokens in (
+        ("byte", [bytes([byte]) for byte in range(N_BYTES)]),
+        ("special token", [text.encode() for text in special_tokens]),
+        ("merged token", [left + right for left, right in merges]),
+    ):
+        missing = [token for token in tokens if token not in found]
+        if missing:
+            more = f" and {len(missing) - 1:,} more" if missing[1:] else ""
+            yield f"the {kind} {missing[0]!r} has no id{more}"

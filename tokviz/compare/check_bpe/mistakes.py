@@ -1,0 +1,166 @@
+"""Known mistakes in BPE trainers.
+
+To add one, add its words to `assets/words/mistakes.toml` and its rules to `_VARIANTS`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, product
+from typing import Any, NamedTuple
+
+from tokviz.compare.check_bpe.trainer import Setup
+from tokviz.formats.byte_level import to_characters
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+from tokviz.training.ties import TIE_BREAKS, Pair, TieBreak
+
+Variants = Callable[[Setup], Iterable[Setup]]
+"""Returns a trainer's rules with a mistake; several if there are several ways to make it."""
+
+COMBINABLE = ("reading", "counts")
+"""The topics of which two mistakes can be combined."""
+
+
+class Mistake(NamedTuple):
+    """A mistake in a trainer.
+
+    Attributes:
+        name: Its name.
+        topic: The part of the trainer.
+        sentence: What the trainer does, and the correction.
+        corpus: A smallest corpus on which the merges differ, with the split pattern of GPT-2 and
+            the special token `<|endoftext|>`; empty if the vocabulary size shows the mistake.
+        source: The text that describes the correct step.
+        variants: The rules with the mistake.
+    """
+
+    name: str
+    topic: str
+    sentence: str
+    corpus: bytes
+    source: str
+    variants: Variants
+
+
+def _with(**rules: Any) -> Variants:
+    """Return all combinations of the rules; a list holds alternatives."""
+    listed = [value if isinstance(value, list) else [value] for value in rules.values()]
+    return lambda setup: (
+        setup._replace(**dict(zip(rules, values, strict=True))) for values in product(*listed)
+    )
+
+
+def _reading(*changes: Callable[[bytes], bytes]) -> Variants:
+    return lambda setup: (setup._replace(read=(*setup.read, change)) for change in changes)
+
+
+def _decoded(change: Callable[[str], str], errors: str = "surrogateescape") -> Any:
+    return lambda data: change(data.decode("utf-8", errors)).encode("utf-8", "surrogateescape")
+
+
+def _strip(setup: Setup) -> Iterable[Setup]:
+    special = b"|".join(map(re.escape, setup.specials))
+    strip = _decoded(str.strip)
+
+    def documents(data: bytes) -> bytes:
+        parts = re.split(b"(" + special + b")", data) if special else [data]
+        return b"".join(map(strip, parts))
+
+    lines = _decoded(lambda text: "\n".join(map(str.strip, text.split("\n"))))
+    return _reading(strip, documents, lines)(setup)
+
+
+def _standard_re(setup: Setup) -> Iterator[Setup]:
+    """Yield the pattern with classes that the module `re` has; in version 1, classes nest."""
+    for letters, digits in (("[a-zA-Z]", "[0-9]"), (r"[^\W\d_]", r"\d"), (r"\w", r"\d")):
+        regex = setup.pattern.regex.replace(r"\p{L}", letters).replace(r"\p{N}", digits)
+        if regex != setup.pattern.regex:
+            yield setup._replace(pattern=SplitPattern("re", f"(?V1){regex}", "re"))
+
+
+def _chunks(*kinds: str) -> Variants:
+    sizes = (
+        -2,
+        -3,
+        -4,
+        -6,
+        -8,
+        -12,
+        -16,
+        *(1 << k for k in range(6, 21)),
+        10**3,
+        10**4,
+        10**5,
+        10**6,
+    )
+    return _with(chunks=[*product(kinds, sizes)])
+
+
+def _prefer(key: Callable[[bytes, bytes, int, int], Any]) -> Variants:
+    """Return rules that merge the pair with the lowest key of its tokens and ids."""
+
+    def order(pair: Pair, tokens: Sequence[bytes], _: object) -> Any:
+        return key(tokens[pair[0]], tokens[pair[1]], *pair)
+
+    return _with(tie_break=TieBreak("", "", "", order, lambda pair, second: ()))
+
+
+def _greatest(*texts: str) -> list[list[float]]:
+    """Return a key that sorts texts in descending order, a prefix after longer texts."""
+    return [[*(-ord(character) for character in text), 1] for text in texts]
+
+
+_FIRST = TIE_BREAKS["first"]
+_VARIANTS: dict[str, Variants] = {
+    **{
+        f"ties-{rule.name.replace('_', '-')}": _with(tie_break=rule) for rule in TIE_BREAKS.values()
+    },
+    "other-pattern": _with(
+        pattern=[
+            *(it for it in SPLIT_PATTERNS.values() if it.name != "none"),
+            SplitPattern("words", r" ?\S+", "text.split(' ')"),
+        ]
+    ),
+    "re-instead-of-regex": _standard_re,
+    "merges-across-specials": _with(special_use="joined"),
+    "specials-in-corpus": _with(special_use=["kept", "separate"]),
+    "specials-as-regex": _with(special_use="regex"),
+    "newline-translation": _reading(_decoded(lambda text: re.sub("\r\n?", "\n", text))),
+    "errors-ignored": _reading(_decoded(str, "ignore"), _decoded(str, "replace")),
+    "lowercase": _reading(_decoded(str.lower)),
+    "strip": _strip,
+    "ties-smallest-bytes": _prefer(lambda left, right, *_: (left, right)),
+    "ties-largest-ids": _prefer(lambda _, __, *ids: [-token_id for token_id in ids]),
+    "ties-merged-bytes": _prefer(lambda one, two, *_: _greatest((one + two).decode("latin-1"))),
+    "ties-characters": _prefer(
+        lambda left, right, *_: _greatest(to_characters(left), to_characters(right))
+    ),
+    "ties-insertion": _with(tie_break=_FIRST, by_insertion=True),
+    "ties-last": _with(tie_break=_FIRST, last_of_ties=True, by_insertion=[False, True]),
+    "unweighted-counts": _with(weighted=False),
+    "no-decrement": _with(decrements=False, old_neighbors=["right", "", "both"]),
+    "old-neighbors": _with(old_neighbors="both"),
+    "counts-not-updated": _with(updates=False),
+    "right-to-left": _with(right_to_left=True),
+    "overlapping-pairs": _with(overlapping=False),
+    "no-pre-tokenization": _with(pattern=SPLIT_PATTERNS["none"]),
+    "chunk-in-pre-token": lambda setup: chain(
+        _with(chunks=("lines", 0))(setup), _chunks("specials")(setup)
+    ),
+    "chunk-in-special": _chunks("characters"),
+    "chunk-in-character": _chunks("ignore", "replace", "bytes"),
+}
+
+
+def _read_mistakes() -> Iterator[Mistake]:
+    words = tomllib.loads(asset_path("words/mistakes.toml").read_text("utf-8"))
+    for name in [*_VARIANTS, *(name for name in words if name not in _VARIANTS)]:
+        entry = {**words[name], "corpus": words[name]["corpus"].encode("latin-1")}
+        yield Mistake(name, **entry, variants=_VARIANTS.get(name, lambda setup: ()))
+
+
+MISTAKES: dict[str, Mistake] = {mistake.name: mistake for mistake in _read_mistakes()}
+"""The mistakes by name, quickly checked ones first."""
