@@ -90,7 +90,7 @@ THINKING = added(("<|im_end|>", False, True), ("<think>", False, False), ("  ", 
 @cache
 def qwen3(kind: str) -> tokviz.Tokenizer:
     """Return a tokenizer with `<think>`, encoded by tokviz or by the library."""
-    normalizer = {"native": None, "library": {"type": "NFC"}}[kind]
+    normalizer = {"native": {"type": "NFC"}, "library": {"type": "Lowercase"}}[kind]
     path = Path(mkdtemp()) / "tokenizer.json"
     path.write_text(json.dumps(THINKING | {"normalizer": normalizer}))
     return tokviz.load(path)

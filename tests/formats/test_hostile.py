@@ -161,5 +161,5 @@ def test_a_pickle_is_refused_with_the_way_out(ends):
 
 def test_other_peoples_formats_are_named(ends):
     assert "SentencePiece" in ends["sentencepiece.model"]
-    assert "model's weights" in ends["weights.gguf"]
+    assert "GGUF version 0" in ends["weights.gguf"]
     assert "zip archive" in ends["weights.pt"]

@@ -379,7 +379,8 @@ CASES = [
     (
         "w.gguf",
         b"GGUF" + bytes(100),
-        "w.gguf: byte 4: GGUF version 0, or big-endian numbers: convert the model again with llama.cpp",
+        "w.gguf: byte 24: GGUF version 0 with 0 keys, or big-endian numbers: convert the model again "
+        "with llama.cpp",
     ),
     (
         "w.safetensors",

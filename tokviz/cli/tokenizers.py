@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import asdict
 
 from tokviz.cli import options
 from tokviz.cli.output import ERROR, FINDINGS, print_json
@@ -74,7 +73,7 @@ def _check(source: str, split_pattern: str | None, *, as_json: bool) -> int:
     """Print the results of the checks of a tokenizer."""
     report = validate(source, split_pattern=split_pattern)
     if as_json:
-        records = [asdict(finding) for finding in report.findings]
+        records = [finding._asdict() for finding in report.findings]
         print_json({"tokenizer": source, "findings": records, "checks": report.checks})
     else:
         findings = [(finding.severity, str(finding)) for finding in report.findings]

@@ -32,8 +32,6 @@ MAX_TOTAL_BYTES = 64_000_000
 """The most bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"
-GUESS = "guess"
-"""Key of the mark of a guessed split pattern, in the pre-tokenizer of a `tokenizer.json`."""
 MERGE_WITHOUT_TOKEN = "merge-without-token"
 
 

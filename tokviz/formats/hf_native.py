@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tokviz.errors import InputFileError
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.conversions import read_content
-from tokviz.formats.draft import GUESS, Draft, build, notes_of_guess
+from tokviz.formats.draft import Draft, build, notes_of_guess
 from tokviz.formats.equivalents import LONGEST_MATCH
 from tokviz.formats.hf_pattern import (
     NotNativeError,
@@ -23,6 +23,7 @@ from tokviz.formats.hf_pattern import (
     split_pattern_of,
 )
 from tokviz.formats.hf_post_processor import read_post_processor
+from tokviz.formats.huggingface import GUESS
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.normalization import FORMS, NEVER_IN_UTF8, Form, Normalizer

@@ -16,13 +16,15 @@ from typing import Any
 
 from tokviz.errors import FormatError, SpecialTokenError
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.draft import GUESS
 from tokviz.formats.rank_order import listed_merges
 from tokviz.tokenizer.encoding.encoded import Columns
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 Json = dict[str, Any]
+
+GUESS = "guess"
+"""Key of the mark of a guessed split pattern, in the pre-tokenizer of a `tokenizer.json`."""
 
 
 def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:

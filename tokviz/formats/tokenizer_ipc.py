@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 from tokviz.process.protocol import Body, pack, unpack
@@ -113,7 +112,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "config": tokenizer.config,
         "doubt": tokenizer.pattern_doubt,
         "post_processor": tokenizer.post_processor,
-        "report": asdict(report) if report is not None else None,
+        "report": report,
     }
     return head, parts
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Severity = Literal["error", "warning", "note"]
 
@@ -11,8 +10,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The severities, worst first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileFinding:
+class FileFinding(NamedTuple):
     """A problem or a note about a tokenizer file.
 
     Attributes:
@@ -37,8 +35,7 @@ class FileFinding:
         return f"{place}{self.message}{remedy}"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """All findings about a tokenizer, and the checks it passed.
 
     Attributes:
@@ -52,10 +49,10 @@ class Report:
     checks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: dict[str, Any]) -> Report:
-        """Create a report from the result of `dataclasses.asdict`, possibly via JSON."""
-        findings = tuple(FileFinding(**finding) for finding in fields["findings"])
-        return cls(fields["subject"], findings, tuple(fields["checks"]))
+    def of(cls, fields: list[Any]) -> Report:
+        """Create a report from one that was sent as JSON."""
+        subject, findings, checks = fields
+        return cls(subject, tuple(FileFinding(*finding) for finding in findings), tuple(checks))
 
     @property
     def worst(self) -> Severity | None:

@@ -8,13 +8,12 @@ The requests are `{"head": object}` and `{"part": packed}`…, which contain a t
 
 - `{"do": "losses"}`, answered for each format with `{"format": name, "lost": [sentence…]}`, or with
   `{"format": name, "error": text}` if the format cannot represent the tokenizer;
-- `{"do": "check"}`, answered with `{"report": object}`.
+- `{"do": "check"}`, answered with `{"report": list}`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from tokviz.errors import TokvizError
@@ -33,7 +32,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     first, *tables = state.pop("sent")
     tokenizer = from_parts(first["head"], received(first["head"]["sizes"], tables))
     if request["do"] == "check":
-        yield {"report": asdict(validate(tokenizer))}
+        yield {"report": validate(tokenizer)}
     else:
         yield from _losses(tokenizer)
 
