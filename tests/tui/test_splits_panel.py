@@ -13,8 +13,9 @@ from tokviz.live.document import LiveDocument
 from tokviz.live.pre_tokens import step_ends
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.palette import token_palette
+from tokviz.tui.widgets.splits.heads import PatternHead
 from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, PatternHead, RegexField, RegexInput
+from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView, PreTokenClicked
 
 TEXT = "It costs 123456 dollars.\nDON'T worry\n"

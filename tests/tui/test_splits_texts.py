@@ -6,13 +6,8 @@ import pytest
 
 from tokviz.errors import JobError, PatternError
 from tokviz.process.jobs.split_client import SplitResult
-from tokviz.tui.widgets.splits.regex_field import (
-    RegexHistory,
-    complaint,
-    head_text,
-    pre_tokens_note,
-    verdict,
-)
+from tokviz.tui.widgets.splits.heads import head_text, pre_tokens_note
+from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdict
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from tokviz.tui.dialogs.file_dialog import OpenFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.widgets.field import PushButton
+from tokviz.tui.widgets.splits.heads import PatternHead
 from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.splits.regex_field import PatternHead, RegexField, RegexInput
+from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings

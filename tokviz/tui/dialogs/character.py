@@ -14,7 +14,8 @@ from tokviz.text.bytetext import has_raw_bytes
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Hint, PageDialog
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import label_of, sentence_words

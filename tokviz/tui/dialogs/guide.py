@@ -21,7 +21,8 @@ from tokviz.guide import (
     title,
     with_links,
 )
-from tokviz.tui.dialogs.base import Hint, PageDialog
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 
 

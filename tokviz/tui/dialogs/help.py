@@ -12,7 +12,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from tokviz.tui.actions import Action, Gesture, keys_label
-from tokviz.tui.dialogs.base import Hint, PageDialog
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.widgets.spans import Row, Span
 
 _KEYS_WIDTH = 23

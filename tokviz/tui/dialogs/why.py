@@ -21,7 +21,8 @@ from tokviz.text.glyphs import safe
 from tokviz.text.sentences import Sentence, failure_message, pluralize
 from tokviz.tokenizer.pretokenize.alternatives import top_level
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import Hint, PageDialog
+from tokviz.tui.dialogs.base import Hint
+from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread

@@ -18,7 +18,7 @@ from tokviz.tokenizer.pretokenize.patterns import (
 from tokviz.tui.actions import LEADER, action, declared_by
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
-from tokviz.tui.widgets.splits.regex_field import CUSTOM_ROW, PatternsWanted
+from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternsWanted
 from tokviz.workspace.session import TrainWith
 
 if TYPE_CHECKING:

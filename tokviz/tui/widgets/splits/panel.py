@@ -27,14 +27,12 @@ from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
+from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pre_tokens_note
 from tokviz.tui.widgets.splits.regex_field import (
-    CUSTOM_ROW,
     DEFAULT_REGEX,
     MOST_KEPT_CHARS,
-    PatternHead,
     RegexEdited,
     RegexField,
-    pre_tokens_note,
 )
 from tokviz.tui.widgets.splits.rows import (
     CUSTOM,
