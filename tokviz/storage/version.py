@@ -1,3 +1,3 @@
 """Version of tokviz, also written into the files that it saves."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
