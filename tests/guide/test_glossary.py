@@ -59,6 +59,10 @@ def examples() -> dict[str, str]:
         f"and {n_pre_tokens(GPT4, '1984')} for that of cl100k_base, which takes at most 3 digits.",
         "byte pair encoding": f"The lesson “{cs336.title}” does it {len(cs336.merges)} times, "
         "until each word is 1 token.",
+        "byte fallback": "Llama 2 has no token for “𓀀”, so it encodes it as "
+        f"{' '.join(f'<0x{byte:02X}>' for byte in '𓀀'.encode())}.",
+        "log-probability": "“▁un” −7.2 and “able” −6.3 together have "
+        f"−{7.2 + 6.3:.1f}.",
         "pair": f"The bytes of “newest” form {len(newest) - 1} pairs: {pair}.",
         "merge": "Merge 1 of gpt2 makes “ t” from a space and “t”.",
         "rank": f"In cl100k_base, “ the” has rank {GPT4.rank(GPT4.encode(' the')[0])} and is made "
@@ -105,7 +109,7 @@ def shown_words() -> set[str]:
     found: set[str] = set()
     for path in [
         *house.glob("tui/**/*.py"),
-        *house.glob("explain/*.py"),
+        *house.glob("explain/**/*.py"),
         *house.glob("replay/*.py"),
     ]:
         module = ast.parse(path.read_text("utf-8"))
