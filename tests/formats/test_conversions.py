@@ -18,6 +18,8 @@ import tokviz
 from tests.formats import gguf_files
 from tokviz.chat.template_files import load_template
 from tokviz.errors import InputFileError, TokvizError
+from tokviz.explain.explanation import as_text, explain
+from tokviz.explain.places import Place
 from tokviz.formats import subprocess_loader
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.files import read
@@ -213,6 +215,16 @@ def test_rwkv_matches_the_longest_token(tmp_path: Path):
         assert tokenizer.decode(ids) == text
         assert spans_tile(tokenizer, text), text
     tokenizer.close()
+
+
+def test_rwkv_is_explained_by_its_longest_matches(tmp_path: Path):
+    path = tmp_path / "rwkv_vocab.txt"
+    path.write_text(rwkv_lines())
+    tokenizer = tokviz.load(path)
+    why = explain(tokenizer, Place("a hello", 2, 7))
+    tokenizer.close()
+    assert [token for token, _ in why.tokens] == [b"hello"]
+    assert "the longest token of the vocabulary that the rest starts with" in as_text(why)
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -94,6 +94,19 @@ class RwkvTokenizer:
         # The sizes of tokens that start with two bytes, longest first.
         self._sizes = {start: sorted(known, reverse=True) for start, known in sizes.items()}
 
+    def stretch(self, text: str, first: int, stop: int) -> bytes:
+        """Return the bytes of some tokens of a text."""
+        return b"".join(self._tokens[one] for one in self.encode(text).ids[first:stop])
+
+    def token_id(self, token: bytes) -> int | None:
+        """Return the id of a token."""
+        return self._ids.get(token)
+
+    @property
+    def longest(self) -> int:
+        """The number of bytes of the longest token."""
+        return max(map(len, self._ids))
+
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Return the vocabulary."""
         return self._vocab

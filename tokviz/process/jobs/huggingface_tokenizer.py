@@ -45,9 +45,10 @@ from tokviz.formats.byte_level import from_characters
 from tokviz.formats.conversions import fingerprint, own_tokenizer, read_content
 from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
+from tokviz.formats.rwkv import RwkvTokenizer
 from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.process import limits
-from tokviz.process.jobs.library_stories import LibraryStories
+from tokviz.process.jobs.library_stories import LibraryStories, trie_stories
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.tokenizer.encoding.packed import pack_ranks
 
@@ -81,8 +82,11 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             first, stop = request["first"], request["stop"]
             tokenizer, found = loaded.encode(request["text"], request["specials"])
             with loaded.describing_errors("explain this text"):
-                stories = _stories(tokenizer, loaded.token_texts.spelling)
-                body = stories.answer(request["text"], found, first, stop)
+                if isinstance(tokenizer, RwkvTokenizer):
+                    body = trie_stories(tokenizer, request["text"], first, stop)
+                else:
+                    stories = _stories(tokenizer, loaded.token_texts.spelling)
+                    body = stories.answer(request["text"], found, first, stop)
             yield body
 
 

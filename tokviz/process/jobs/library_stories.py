@@ -16,9 +16,10 @@ import tokenizers
 
 from tokviz.errors import JobError
 from tokviz.explain.algorithms.bpe import BpeModel
-from tokviz.explain.algorithms.longest_match import WordPieceModel, word_level_story
+from tokviz.explain.algorithms.longest_match import WordPieceModel, trie_story, word_level_story
 from tokviz.explain.algorithms.story import MAX_STORY_CHARS, MOST_STORIES, Story
 from tokviz.explain.algorithms.unigram import UnigramModel
+from tokviz.formats.rwkv import RwkvTokenizer
 from tokviz.process.protocol import Body
 from tokviz.text import bytetext
 
@@ -123,6 +124,17 @@ class LibraryStories:
             if text[last:end].encode() != changed:
                 yield text[last:end], bytetext.from_bytes(changed)
             last = max(last, end)
+
+
+def trie_stories(tokenizer: RwkvTokenizer, text: str, first: int, stop: int) -> Body:
+    """Explain some tokens of RWKV, for which a whole text is one pre-token."""
+    body: dict[str, Any] = {"first": first, "stop": stop}
+    data = tokenizer.stretch(text, first, stop)
+    if len(data) > MAX_STORY_CHARS:
+        return {"stories": [body | {"problem": _TOO_LONG}], "n_words": 1}
+    told = trie_story(data, tokenizer.token_id, tokenizer.longest)
+    body |= {"story": told.packed(bytes), "changes": []}
+    return {"stories": [body], "n_words": 1}
 
 
 _TOO_LONG = f"More than {MAX_STORY_CHARS} characters are too long to show step by step."
