@@ -71,7 +71,7 @@ def test_what_other_commands_show_can_be_a_figure_too(tokviz, tmp_path):
 
 def test_a_text_that_the_tokenizer_changes_is_said_to_be_changed(tokviz):
     assert (
-        "qwen2 normalizes the text to NFC" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
+        "qwen2 normalizes the text (NFC)" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
     )
     assert tokviz("show", "-t", "qwen2", "--text", "\u00e9").err == ""
 
