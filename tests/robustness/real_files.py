@@ -110,7 +110,7 @@ def reference(path: Path) -> Encode:
         theirs.no_padding()
         theirs.no_truncation()
         return lambda text: theirs.encode(text, add_special_tokens=False).ids
-    if ".model" in path.name:
+    if "SentencePiece" in (recognize(path) or ""):
         from sentencepiece import SentencePieceProcessor
 
         processor = SentencePieceProcessor(model_file=str(path))
