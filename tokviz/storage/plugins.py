@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -95,5 +96,9 @@ class Registry(MutableMapping[str, T]):
 @cache
 def _has_plugins() -> bool:
     """Return whether any installed package has entry points for tokviz."""
-    files = (file for path in sys.path for file in Path(path).glob("*-info/entry_points.txt"))
-    return any(b"[tokviz." in file.read_bytes() for file in files)
+    for folder in map(Path, sys.path):
+        with suppress(OSError):  # a folder that is not there, or must not be read
+            for file in folder.glob("*-info/entry_points.txt"):
+                if b"[tokviz." in file.read_bytes():
+                    return True
+    return False
