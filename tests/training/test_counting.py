@@ -32,8 +32,7 @@ from tokviz.training import (
     pre_token_table,
 )
 from tokviz.training.compiled_counter import CompiledCounter
-from tokviz.training.corpus import corpus as readers
-from tokviz.training.corpus import text_blocks
+from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
 from tokviz.training.counting import CountProgress, count_pre_tokens

@@ -387,7 +387,7 @@ def test_a_device_is_refused_before_it_takes_all_memory() -> None:
 def test_a_row_that_never_ends_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.training.corpus.corpus.MAX_FILE_BYTES", 200_000)
+    monkeypatch.setattr("tokviz.training.corpus.readers.MAX_FILE_BYTES", 200_000)
     data = b'{"text": "one"}\n{"text": "' + b"x" * 2_000_000
     if name.endswith(".gz"):
         (tmp_path / name).write_bytes(gzip.compress(data))
