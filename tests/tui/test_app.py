@@ -124,7 +124,7 @@ async def test_the_second_click_of_two_does_not_reach_the_dialog_that_the_first_
 ) -> None:
     monkeypatch.setattr(App, "CLICK_CHAIN_TIME_THRESHOLD", seconds)
     app = make_app()
-    async with app.run_test() as pilot:
+    async with app.run_test(size=(120, 60)) as pilot:
         await settle(pilot)
         keys = app.screen.query_one("#keys")
         place = (keys.region.x + keys.render_line(0).text.index("^T") + 1, keys.region.y)

@@ -77,7 +77,7 @@ async def test_a_second_key_does_what_the_lacking_key_does(second: str, what: st
         done = {
             "help": isinstance(app.screen, HelpDialog),
             "theme": app.theme != theme,
-            "tokenizer": app.session.tokenizer.name == "cl100k_base",
+            "tokenizer": app.session.tokenizer.name == "p50k_base",
         }
         assert [name for name, holds in done.items() if holds] == [what]
         assert app.session.live.text == "hello"

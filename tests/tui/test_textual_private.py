@@ -73,7 +73,7 @@ ELSEWHERE = {
 REPLACED = "textual.message_pump:invoke"
 """The function that `handler_errors.py` replaces."""
 
-NOT_TEXTUAL = {"_replace"}
+NOT_TEXTUAL = {"_replace", "_fields"}
 """Private names of the standard library."""
 
 
