@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from pathlib import Path
-
 from tokviz.errors import InputFileError
 from tokviz.formats.conversions import CONVERSIONS
 from tokviz.formats.draft import Draft, build
@@ -13,12 +10,12 @@ from tokviz.formats.hf_native import HAS_PATTERN, NeedsLibrary, read_tokenizer_j
 from tokviz.formats.json_ranks import read_javascript, read_tekken
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognize import GZIP, RecognizedFile
+from tokviz.formats.recognize import RecognizedFile
 from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.formats.vocab_files import DEFAULT_PATTERN, read_combined, read_vocab_and_merges
-from tokviz.storage.files import read_file
+from tokviz.storage.files import read_file, read_unpacked
 from tokviz.storage.json_file import located, read_json
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -64,23 +61,6 @@ def _read(
     return read_tokenizer_json(found.path, name=name, confirmed=split_pattern)
 
 
-def _rank_file(path: Path) -> bytes:
-    """Read a rank file, which may be compressed with gzip."""
-    data = read_file(path, limit=MAX_RANK_FILE_BYTES)
-    if not data.startswith(GZIP):
-        return data
-    unpacking = zlib.decompressobj(wbits=31)
-    try:
-        data = unpacking.decompress(data, MAX_RANK_FILE_BYTES)
-    except zlib.error as error:
-        raise InputFileError(path, f"cannot be unpacked: {error}") from None
-    if not unpacking.eof:
-        too_long = f"more than {MAX_RANK_FILE_BYTES:,} bytes when unpacked"
-        is_long = len(data) == MAX_RANK_FILE_BYTES
-        raise InputFileError(path, too_long if is_long else "is cut off: it ends too early")
-    return data
-
-
 _WITH_PATTERN = ("tekken", "bpe_ranks", "minbpe", "run")
 
 
@@ -98,7 +78,9 @@ def read_draft(
         raise InputFileError(path, HAS_PATTERN)
     match found.kind:
         case "tiktoken":
-            return read_tiktoken(_rank_file(path), path, split_pattern)
+            return read_tiktoken(
+                read_unpacked(path, limit=MAX_RANK_FILE_BYTES), path, split_pattern
+            )
         case "tekken":
             return read_tekken(read_json(path), path)
         case "bpe_ranks":

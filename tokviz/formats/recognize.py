@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from tokviz.errors import InputFileError
 from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
-from tokviz.storage.files import StrPath, looks_binary, read_file, reading
+from tokviz.storage.files import GZIP, StrPath, looks_binary, read_file, reading
 from tokviz.storage.json_file import parse_json, read_json
 
 Kind = Literal[
@@ -40,9 +40,6 @@ TITLES: dict[Kind, str] = {
 """Every kind of tokenizer that can be loaded, in words."""
 
 _HEAD_BYTES = 65_536
-
-GZIP = b"\x1f\x8b"
-"""The first bytes of a file compressed with gzip."""
 
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
 _HUGGING_FACE = re.compile(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import Any
 
 from tokviz.errors import InputFileError
 from tokviz.formats import equivalents
 from tokviz.formats.byte_level import to_characters
-from tokviz.storage.files import StrPath, decode_utf8, read_file
+from tokviz.storage.files import StrPath, decode_utf8, read_file, read_unpacked
 from tokviz.storage.json_file import read_json
 
 Json = dict[str, Any]
@@ -85,15 +84,7 @@ def read_clip(path: StrPath) -> Json:
     Raises:
         InputFileError: If it is damaged.
     """
-    data = read_file(path, limit=MAX_BYTES)
-    if data.startswith(b"\x1f\x8b"):
-        unpacking = zlib.decompressobj(wbits=31)
-        try:
-            data = unpacking.decompress(data, MAX_BYTES)
-        except zlib.error as error:
-            raise InputFileError(path, f"cannot be unpacked: {error}") from None
-        if not unpacking.eof:
-            raise InputFileError(path, "is cut off, or too large when unpacked")
+    data = read_unpacked(path, limit=MAX_BYTES)
     letters = sorted(to_characters(bytes(range(256))))  # visible bytes first, as in CLIP
     singles = [*letters, *(f"{letter}</w>" for letter in letters)]
     lines = decode_utf8(data, path).split("\n")[1 : 1 + _CLIP_TOKENS - len(singles) - 2]

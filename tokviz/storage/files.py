@@ -84,6 +84,34 @@ def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     return b"".join(read_blocks(path, limit=limit, size=limit + 1))
 
 
+GZIP = b"\x1f\x8b"
+"""First bytes of a file compressed with gzip."""
+
+
+def read_unpacked(path: StrPath, *, limit: int) -> bytes:
+    """Read a whole file, and unpack it if it is compressed with gzip.
+
+    Raises:
+        InputFileError: See `read_file`; also if it is damaged, or unpacks to more than `limit`
+            bytes.
+    """
+    data = read_file(path, limit=limit)
+    if not data.startswith(GZIP):
+        return data
+    import zlib  # few files are compressed
+
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        data = unpacking.decompress(data, limit)
+    except zlib.error as error:
+        raise InputFileError(path, f"cannot be unpacked: {error}") from None
+    if not unpacking.eof:
+        too_long = f"more than {limit:,} bytes when unpacked"
+        is_long = len(data) == limit
+        raise InputFileError(path, too_long if is_long else "is cut off: it ends too early")
+    return data
+
+
 def read_blocks(path: StrPath, *, limit: int, size: int) -> Iterator[bytes]:
     """Read a file in blocks of up to `size` bytes.
 
