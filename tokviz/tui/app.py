@@ -363,7 +363,7 @@ class TokvizApp(ErrorHandlingApp):
 
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
-            ask(self, palette, lambda offer: offer.do())
+            ask(self, palette, lambda run: run())
 
     @action(
         "Help",
