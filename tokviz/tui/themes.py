@@ -10,7 +10,6 @@ that use the terminal's own colors.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from tokviz.errors import TokvizError
 from tokviz.share.colours import DARK as DARK_COLOURS
 from tokviz.share.colours import LIGHT as LIGHT_COLOURS
 from tokviz.share.colours import Colours
+from tokviz.storage.assets import asset_path
 from tokviz.storage.toml_file import line_of, read_toml
 from tokviz.workspace.settings import SettingError, config_path, did_you_mean
 
@@ -33,6 +33,23 @@ OWN = "terminal"
 """Prefix of the themes that use the terminal's own sixteen colors."""
 SIXTEEN = ("standard", "windows")
 """Rich's names of terminals with 16 colors."""
+
+
+class Quiet(NamedTuple):
+    """Quiet colors of widgets, see `_SHARES` and `_USES`; empty ones are mixed from the others."""
+
+    secondary: str = ""
+    surface: str = ""
+    panel: str = ""
+    border: str = ""
+    muted: str = ""
+    disabled: str = ""
+    row: str = ""
+    track: str = ""
+    thumb: str = ""
+    thumb_hover: str = ""
+    selection: str = ""
+    veil: str = ""
 
 
 class Look(NamedTuple):
@@ -63,8 +80,8 @@ class Look(NamedTuple):
     """The text on each tinted fill; empty for `ink`."""
     cursor: tuple[str, str] = ("", "")
     """Text and fill of the cursor; empty for the theme's colors reversed."""
-    quiet: Mapping[str, str] = {}
-    """Colors of widgets, by names of `_SHARES` and `_USES`."""
+    quiet: Quiet = Quiet()
+    """Colors of widgets."""
 
 
 def mix(colour: str, other: str, share: float) -> str:
@@ -89,160 +106,9 @@ _TOKVIZ_LIGHT = Look(
     split="#a1340b",
 )
 
-# Darker and lighter kinds of the colours of Okabe and Ito, "Color Universal Design" (2008), chosen
-# so that any two of them are distinguishable with every kind of color vision.
-_OKABE_ITO_DARK = _TOKVIZ_DARK._replace(
-    help="Colors of Okabe and Ito, for every kind of color vision; light on dark.",
-    tokens=DARK_COLOURS._replace(
-        fills=("#312814", "#0269a3", "#545225", "#ae4f05", "#1f3342", "#8b5575"), special=""
-    ),
-    signs=("#56b4e9", "#f0e442", "#ff9a5c", "#2cc295"),
-    split="",
-)
-_OKABE_ITO_LIGHT = _TOKVIZ_LIGHT._replace(
-    help="Colors of Okabe and Ito, for every kind of color vision; dark on light.",
-    tokens=LIGHT_COLOURS._replace(
-        fills=("#f1ca73", "#80c7ee", "#bfe7dc", "#dd7e33", "#f9f4b3", "#cf80ab"), special=""
-    ),
-    signs=("#00588c", "#7a5200", "#a33f00", "#00664a"),
-    split="",
-)
-# Blues and oranges, distinguishable with every kind of color blindness, three steps of each.
-_BLUE_ORANGE_DARK = _OKABE_ITO_DARK._replace(
-    help="Blues and oranges that also differ in brightness; light on dark.",
-    tokens=_OKABE_ITO_DARK.tokens._replace(
-        fills=("#664499", "#331100", "#335566", "#883300", "#001155", "#885544")
-    ),
-    signs=("#77bbff", "#ffcc88", "#ff9955", "#99ccff"),
-)
-_BLUE_ORANGE_LIGHT = _OKABE_ITO_LIGHT._replace(
-    help="Blues and oranges that also differ in brightness; dark on light.",
-    tokens=_OKABE_ITO_LIGHT.tokens._replace(
-        fills=("#8899aa", "#ff7777", "#bbddff", "#cc9933", "#3399ff", "#eeddcc")
-    ),
-    signs=("#004499", "#774400", "#992200", "#115588"),
-)
-
-_BLACK, _GREY, _SILVER, _WHITE = "#000000", "#555555", "#aaaaaa", "#ffffff"
-_CONTRAST_DARK = Look(
-    "High contrast: white on black.",
-    tokens=Colours(
-        *(_BLACK, _WHITE, "#d0d0d0", ""),
-        ("#330000", "#990066", "#001177", "#991100", "#004400", "#004466"),
-    ),
-    signs=("#00ffff", "#ffff00", "#ff9999", "#66ff66"),
-    gap=(_BLACK, "#ff9999"),
-    hover="#004a80",
-    selection="#0044a0",
-    quiet={"border": "#808080", "muted": "#d0d0d0", "disabled": "#b0b0b0", "selection": "#003a66"},
-)
-_CONTRAST_LIGHT = Look(
-    "High contrast: black on white.",
-    dark=False,
-    tokens=Colours(
-        *(_WHITE, _BLACK, "#404040", ""),
-        ("#00ccff", "#ffaaff", "#ccee88", "#ffaa66", "#11eecc", "#eedddd"),
-    ),
-    signs=("#00308f", "#5c3a00", "#8a0000", "#004d26"),
-    gap=(_WHITE, "#8a0000"),
-    quiet={"border": "#9a9a9a", "muted": "#404040", "disabled": "#555555", "selection": "#b3d7ff"},
-)
-
-# The terminal defines these sixteen colors: "#aa5500" is brown in one and bright yellow
-# in another, and bold black may be grey. The texts on them can be read in all. Of the darker ones
-# green and brown cannot be read on white in most. A veil would make black of grey on black.
-_TERMINAL_DARK = Look(
-    "The sixteen colors of your terminal, on its black.",
-    tokens=Colours(
-        *(_BLACK, _WHITE, _SILVER, ""),
-        ("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
-    ),
-    signs=("#55ffff", "#ffff55", "#ff5555", "#55ff55"),
-    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _WHITE, _BLACK),
-    dim=(_BLACK, _BLACK, _SILVER, _SILVER, _SILVER, _BLACK),
-    selected=("#55ffff", "#ff5555", _WHITE, "#ff55ff", _SILVER, "#55ff55"),
-    selected_ink=(_BLACK,) * 6,
-    pointer=(_WHITE, _BLACK),
-    hover="#aa0000",
-    selection=_SILVER,
-    gap=(_BLACK, "#ff5555"),
-    cursor=(_BLACK, "#ffff55"),
-    quiet={
-        "surface track": _BLACK,
-        "panel border thumb row": _GREY,
-        "secondary muted disabled thumb_hover": _SILVER,
-        "selection": "#0000aa",
-        "veil": "transparent",
-    },
-)
-_TERMINAL_LIGHT = Look(
-    "The sixteen colors of your terminal, on its white.",
-    dark=False,
-    tokens=Colours(
-        *(_WHITE, _BLACK, _GREY, ""),
-        ("#55ffff", "#ffff55", "#0000aa", "#aa00aa", _SILVER, "#55ff55"),
-    ),
-    signs=("#0000aa", "#aa00aa", "#aa0000", "#0000aa"),
-    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _BLACK, _BLACK),
-    dim=(_GREY, _GREY, _SILVER, _SILVER, _GREY, _GREY),
-    selected=("#00aaaa", "#aa5500", _GREY, "#ff55ff", _BLACK, "#00aa00"),
-    selected_ink=(_BLACK, _BLACK, _WHITE, _BLACK, _WHITE, _BLACK),
-    pointer=(_BLACK, _WHITE),
-    hover="#ff5555",
-    selection=_SILVER,
-    gap=(_WHITE, "#aa0000"),
-    cursor=(_WHITE, "#aa0000"),
-    quiet={
-        "surface track": _WHITE,
-        "panel row": _SILVER,
-        "secondary muted disabled border thumb": _GREY,
-        "thumb_hover": _BLACK,
-        "selection": "#55ffff",
-        "veil": "transparent",
-    },
-)
-
-THEMES = {
-    DARK: _TOKVIZ_DARK,
-    LIGHT: _TOKVIZ_LIGHT,
-    "okabe-ito-dark": _OKABE_ITO_DARK,
-    "okabe-ito-light": _OKABE_ITO_LIGHT,
-    "blue-orange-dark": _BLUE_ORANGE_DARK,
-    "blue-orange-light": _BLUE_ORANGE_LIGHT,
-    "contrast-dark": _CONTRAST_DARK,
-    "contrast-light": _CONTRAST_LIGHT,
-    f"{OWN}-dark": _TERMINAL_DARK,
-    f"{OWN}-light": _TERMINAL_LIGHT,
-}
+_BUILT_IN = {DARK: _TOKVIZ_DARK, LIGHT: _TOKVIZ_LIGHT}
+THEMES: dict[str, Look] = {}
 """Every theme by its name."""
-_OWN_THEMES = tuple(THEMES)
-
-# Token colors must be in the terminal's palette, as in Rich's tables:
-# rounded they would be equal.
-_IN_256 = {
-    DARK: _TOKVIZ_DARK._replace(
-        tokens=Colours(
-            *("#121212", "#eeeeee", "#9e9e9e", "#ffd787"),
-            ("#005f87", "#5f5f00", "#005f00", "#5f005f", "#5f00af", "#005f5f"),
-        ),
-        pointer=("#87afff", _BLACK),
-        hover="#5f87d7",
-        selection="#005fd7",
-        split="#ffaf5f",
-        gap=("#ffd7d7", "#870000"),
-    ),
-    LIGHT: _TOKVIZ_LIGHT._replace(
-        tokens=Colours(
-            *(_WHITE, "#121212", "#767676", "#870087"),
-            ("#afd7ff", "#ffd7af", "#d7ffd7", "#ffd7ff", "#d7d7ff", "#d7ffff"),
-        ),
-        pointer=("#005faf", _WHITE),
-        hover="#87afff",
-        selection="#87afd7",
-        split="#af0000",
-        gap=("#870000", "#ffafaf"),
-    ),
-}
 
 
 def load_user_themes() -> list[SettingError]:
@@ -254,7 +120,7 @@ def load_user_themes() -> list[SettingError]:
     errors = []
     for path in sorted((config_path().parent / "themes").glob("*.toml")):
         try:
-            if path.stem in _OWN_THEMES:
+            if path.stem in _BUILT_IN:
                 raise SettingError(path, 1, path.stem, "a theme of tokviz has this name")
             THEMES[path.stem] = read_look(path)
         except SettingError as error:
@@ -274,16 +140,21 @@ def read_look(path: Path) -> Look:
     """
     table, text = read_toml(path)
 
-    def replaced(old: Any, given: Mapping[str, Any], within: str = "") -> Any:
+    def replaced(old: Any, given: Any, within: str = "") -> Any:
+        if not isinstance(given, dict):
+            raise SettingError(path, line_of(text, "", within), within, "must be a table")
         for key, value in given.items():
             own = getattr(old, key, None) if key in old._fields else None
-            if not isinstance(own, str | tuple) or key in ("tokens", "signs"):
+            if not isinstance(own, str | tuple) or key in ("tokens", "signs", "quiet"):
                 reason = f"there is no such key{did_you_mean(key, old._fields)}"
                 raise SettingError(path, line_of(text, within, key), key, reason)
             listed = value if isinstance(own, tuple) and isinstance(value, list) else [value]
             n_wanted = len(own) if isinstance(own, tuple) and own else len(listed)
             is_text = key == "help" and isinstance(value, str)
-            are_colours = all(isinstance(it, str) and _COLOUR.fullmatch(it) for it in listed)
+            known = (
+                _COLOURS_OR_NONE if key in ("special", "split") or within == "quiet" else _COLOUR
+            )
+            are_colours = all(isinstance(it, str) and known.fullmatch(it) for it in listed)
             if not is_text and (len(listed) != n_wanted or not are_colours):
                 wanted = "a color" if n_wanted == 1 else f"a list of {n_wanted} colors"
                 reason = f'must be {wanted} such as "#8ab4f8"'
@@ -292,18 +163,17 @@ def read_look(path: Path) -> Look:
         return old
 
     base = table.pop("based_on", DARK)
-    if base not in _OWN_THEMES:
-        reason = f"there is no {base!r}{did_you_mean(str(base), _OWN_THEMES)}"
+    if base not in _BUILT_IN:
+        reason = f"there is no {base!r}{did_you_mean(str(base), _BUILT_IN)}"
         raise SettingError(path, line_of(text, "", "based_on"), "based_on", reason)
-    look = THEMES[base]
+    look = _BUILT_IN[base]
     signs = replaced(
         _Signs(*look.signs), {key: table.pop(key) for key in _Signs._fields if key in table}
     )
-    tokens = table.pop("tokens", {})
-    if not isinstance(tokens, dict):
-        raise SettingError(path, line_of(text, "", "tokens"), "tokens", "must be a table")
-    tokens = replaced(look.tokens, tokens, "tokens")
-    return replaced(look._replace(signs=tuple(signs), tokens=tokens), table)  # type: ignore[no-any-return]
+    tokens = replaced(look.tokens, table.pop("tokens", {}), "tokens")
+    quiet = replaced(look.quiet, table.pop("quiet", {}), "quiet")
+    look = look._replace(signs=tuple(signs), tokens=tokens, quiet=quiet)
+    return replaced(look, table)  # type: ignore[no-any-return]
 
 
 class _Signs(NamedTuple):
@@ -314,6 +184,7 @@ class _Signs(NamedTuple):
 
 
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
+_COLOURS_OR_NONE = re.compile(f"({_COLOUR.pattern}|transparent)?")
 
 
 def look_of(name: str, color_system: str | None) -> Look:
@@ -326,7 +197,7 @@ def look_of(name: str, color_system: str | None) -> Look:
     """
     look = THEMES.get(name, _TOKVIZ_DARK)
     if color_system in SIXTEEN:
-        return _TERMINAL_DARK if look.dark else _TERMINAL_LIGHT
+        return THEMES[f"{OWN}-{'dark' if look.dark else 'light'}"]
     return _IN_256.get(name, look) if color_system == "256" else look
 
 
@@ -388,7 +259,7 @@ def theme(name: str, color_system: str | None = "truecolor") -> Theme:
     accent, warning, error, success = look.signs
     made = {kind: mix(ground, text, share) for kind, share in _SHARES.items()}
     made |= {"selection": mix(ground, accent, 0.3), "veil": f"{ground}b3"}
-    made |= {kind: colour for kinds, colour in look.quiet.items() for kind in kinds.split()}
+    made |= {kind: colour for kind, colour in look.quiet._asdict().items() if colour}
     made |= {"accent": accent, "warning": warning, "error": error, "success": success}
     made |= {"background": ground, "foreground": text}
     named: dict[str, Any] = {kind: made[kind] for kind in _NAMED.split()}
@@ -405,3 +276,15 @@ def theme(name: str, color_system: str | None = "truecolor") -> Theme:
 
 _NAMED = "secondary accent warning error success foreground background surface panel"
 """Names of Textual's color variables."""
+
+_FOR_256 = "-256"
+"""Ending of the file of a theme in a terminal with 256 colors."""
+_IN_256: dict[str, Look] = {}
+
+for _path in sorted(asset_path("themes").glob("*.toml")):
+    _look, _name = read_look(_path), _path.stem
+    if _name.endswith(_FOR_256):
+        _IN_256[_name.removesuffix(_FOR_256)] = _look
+    else:
+        _BUILT_IN[_name] = _look
+THEMES |= _BUILT_IN
