@@ -26,8 +26,8 @@ from weakref import WeakKeyDictionary
 
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
+from tokviz.text.common_prefix import n_common
 from tokviz.text.sentences import Sentence
-from tokviz.text.snapshots import n_same
 from tokviz.tokenizer.encoding.byte_rows import ByteRows
 from tokviz.tokenizer.pretokenize.guard import split_ahead
 
@@ -102,7 +102,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         tokens = [tok.encode_byte_text(tail + added, parse_specials) for added in sorts]
         pre_tokens = [tok.split_byte_text(tail + added, parse_specials) for added in sorts]
     for added, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
-        n_kept = n_same(before, after)
+        n_kept = n_common(before, after)
         if n_kept < worst:
             worst, character, becomes = n_kept, added, after
         start = next(start for start, end in spans if end > len(tail))
@@ -117,7 +117,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         for added in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
             after = tok.encode_byte_text(tail + added, parse_specials)
-            n_kept = n_same(before, after)
+            n_kept = n_common(before, after)
             if n_kept < worst:
                 worst, character, becomes = n_kept, added, after
             if worst <= n_left or n_tried >= most:
@@ -147,7 +147,7 @@ def _reaching_over(
         for at in range(len(pre_token)):
             left = [tok.token_id(token) for token in encode_trace(tok, pre_token[:at]).tokens]
             ids = [token_id for token_id in left if token_id is not None]
-            yield n_same(before, [*front, *ids]), pre_token[at:]
+            yield n_common(before, [*front, *ids]), pre_token[at:]
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
