@@ -133,26 +133,6 @@ def test_messages_that_come_go_and_move_are_laid_out_as_anew(
             assert [*map(layout.row, range(new.n_rows))] == [*map(new.row, range(new.n_rows))]
 
 
-def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:
-    asked = 0
-
-    def cells(first: int, stop: int) -> list[tuple[str, int]]:
-        nonlocal asked
-        asked += stop - first
-        return [("end⏎", 4) if n % 40 == 0 else ("word", 4) for n in ids[first:stop]]
-
-    layout, ids = FlowLayout(), array("I", range(100_000))
-    for number in range(20):
-        layout.lay_out(ids, [(0, 0, len(ids))], 80, cells)
-        if number == 0:
-            asked = 0
-        ids = array("I", [*ids[:50_000], 7, *ids[50_000:]])
-    assert asked < 20 * 2_000
-    ids = ids[:50_000] + ids[50_001:]
-    rows = [layout.row(number).stop for number in range(layout.n_rows)]
-    assert rows == broken(cells(0, len(ids)), 80)
-
-
 # -- counts and words
 
 
@@ -279,19 +259,6 @@ async def test_other_colours_are_drawn_however_often_they_change() -> None:
             drawn = {segment.style for segment in flow.render_line(0)}
             styles = flow.styles_of
             assert drawn <= {styles.base, styles.muted, *styles.values()}
-
-
-async def test_rows_that_are_kept_are_drawn_as_anew_whatever_is_marked() -> None:
-    flow = MaskFlow(PALETTE)
-    async with MaskApp(flow).run_test(size=(40, 30)):
-        for found in (rendering(), rendering(max_tokens=25)):
-            flow.show(found)
-            for pin, hover in itertools.product((None, 0, 1, 24, len(found) - 1), repeat=2):
-                flow.set_pin(pin)
-                flow.hover(hover)
-                kept = [flow.render_line(y) for y in range(30)]
-                flow.restyle()
-                assert kept == [flow.render_line(y) for y in range(30)]
 
 
 async def test_ids_are_shown_as_numbers() -> None:
