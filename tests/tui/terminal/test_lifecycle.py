@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import selectors
 import signal
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from textual.app import App
 
 from tests.tui.terminal.conftest import TinyProcess
 from tokviz.tui.terminal import lifecycle
-from tokviz.tui.terminal.lifecycle import driver_class, new_event_loop
+from tokviz.tui.terminal.lifecycle import driver_class
 
 Start = Callable[..., TinyProcess]
 
@@ -115,46 +114,6 @@ def test_ignored_hangup_stays_ignored(start: Start) -> None:
 def test_browser_mode_keeps_its_own_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
     assert driver_class() is None
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its loop has no selector")
-def test_the_loop_gives_the_interpreter_away_only_now_and_then_while_it_has_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    select, asked = selectors.DefaultSelector.select, list[float | None]()
-
-    def ask(self: selectors.DefaultSelector, timeout: float | None = None) -> object:
-        asked.append(timeout)
-        return select(self, timeout)
-
-    async def work() -> None:
-        for _ in range(1_000):
-            await asyncio.sleep(0)
-
-    monkeypatch.setattr(selectors.DefaultSelector, "select", ask)
-    monkeypatch.setattr(lifecycle, "_TURN_SECONDS", 60.0)
-    loop = new_event_loop()
-    loop.run_until_complete(work())
-    loop.close()
-    assert len(asked) < 3
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its loop has no selector")
-def test_a_loop_that_has_work_all_the_time_hears_what_comes() -> None:
-    heard = list[bytes]()
-    reader, writer = os.pipe()
-
-    async def work() -> None:
-        asyncio.get_running_loop().add_reader(reader, lambda: heard.append(os.read(reader, 1)))
-        os.write(writer, b"a")
-        while not heard:
-            await asyncio.sleep(0)
-
-    loop = new_event_loop()
-    loop.run_until_complete(asyncio.wait_for(work(), 30.0))
-    loop.close()
-    os.close(reader)
-    os.close(writer)
 
 
 def test_while_the_app_runs_threads_take_shorter_turns(monkeypatch: pytest.MonkeyPatch) -> None:

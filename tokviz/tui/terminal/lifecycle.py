@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import selectors
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
-from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,9 +29,6 @@ _ENDING_SIGNALS = tuple(
 
 _GRACE_SECONDS = 3.0
 """Seconds that the app has to end after a signal, before the process is ended."""
-
-_TURN_SECONDS = 0.005
-"""Seconds that the event loop works before it polls for new events."""
 
 _SHARED_SECONDS = 0.001
 """Interval at which a thread releases the GIL. A key needs it about six times, so that Python's
@@ -65,7 +60,7 @@ def run_app(app: App[Any]) -> int:
     """
     fd = terminal_fd()
     terminal = None if fd is None else save_terminal(fd)
-    loop = new_event_loop()
+    loop = asyncio.new_event_loop()
     shared_before = sys.getswitchinterval()
     sys.setswitchinterval(_SHARED_SECONDS)
     with _SignalEndings(app, loop, terminal) as endings:
@@ -99,31 +94,6 @@ def exit_process(code: int) -> NoReturn:
     ):
         os._exit(code)
     sys.exit(code)
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Create an event loop that polls for new events less often while it has work."""
-    if sys.platform == "win32":
-        return asyncio.new_event_loop()
-    return asyncio.SelectorEventLoop(_Selector())
-
-
-class _Selector(selectors.DefaultSelector):
-    """Keeps the GIL while the event loop has work, because polling releases it.
-
-    A key takes several iterations of the loop, and another busy thread would delay each of them.
-    """
-
-    _asked = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return ready events; none if the loop has work and polled a moment ago."""
-        now = monotonic()
-        if timeout is not None and timeout <= 0 and now - self._asked < _TURN_SECONDS:
-            return []
-        found = super().select(timeout)
-        self._asked = monotonic()
-        return found
 
 
 def _run_in(loop: asyncio.AbstractEventLoop, app: App[Any]) -> None:
