@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import unicodedata
 
 import pytest
 from hypothesis import given
@@ -10,8 +9,7 @@ from rich.cells import cell_len
 
 from tests.oracles.nasty import byte_texts, texts
 from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs
-from tokviz.tui.widgets.editor import cells as breaks_module
-from tokviz.tui.widgets.editor.cells import breaks, fits, lay_out, safe_cut, width_bound
+from tokviz.tui.widgets.editor.cells import breaks, lay_out, safe_cut
 from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine
 
 TABLES = st.sampled_from([SHOWN, HIDDEN])
@@ -65,29 +63,6 @@ def test_a_row_looks_the_same_alone_and_in_its_line(text, width, glyphs):
     assert "".join("".join(lay_out(row, glyphs).glyphs) for row in rows) == "".join(
         lay_out(text, glyphs).glyphs
     )
-
-
-@given(st.one_of(lines, words), widths, TABLES)
-def test_fits_is_never_wrong_and_the_bound_holds(text, width, glyphs):
-    true_width = lay_out(text, glyphs).width
-    if fits(text, width):
-        assert true_width <= width
-    assert true_width <= width_bound(text, glyphs) or "\t" in text
-
-
-@pytest.mark.parametrize("glyphs", [SHOWN, HIDDEN])
-def test_the_character_classes_keep_what_they_promise(glyphs):
-    for code in range(0x20000):
-        char = chr(code)
-        width = lay_out(char, glyphs).width
-        if breaks_module.is_narrow(char):
-            assert width == 1 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module.is_wide(char):
-            assert width == 2 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module.is_up_to_one(char):
-            assert width <= 1, hex(code)
-        if breaks_module.is_up_to_two(char):
-            assert width <= 2, hex(code)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -92,64 +91,15 @@ def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
     return Cells(drawn, starts)
 
 
-class _CharacterSet:
-    """Tests whether a text consists of certain characters."""
-
-    def __init__(self, *ranges: str) -> None:
-        """Take the ranges of characters, such as "az" for all from "a" to "z"."""
-        self._ranges = ranges
-
-    def __call__(self, text: str, start: int = 0, end: int | None = None) -> bool:
-        """Test the text, or the part of it from `start` to `end`."""
-        end = len(text) if end is None else end
-        return self._pattern.fullmatch(text, start, end) is not None
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(f"[{''.join(map('-'.join, self._ranges))}]*")
-
-
-# Characters of exactly one or two cells, and of at most one or two, however they are drawn.
-_NARROW_RANGES: Final = (
-    *(" ~", "\xa1\xac", "\xae\u02ff", "\u0384\u0482", "\u048a\u0530", "\u05d0\u05ea"),
-    *("\u060c\u060c", "\u0620\u064a", "\u0660\u066f", "\u2010\u2027", "\u2030\u205e"),
-    "\u2500\u259f",
+_WIDE: Final = re.compile(
+    "[\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]"
 )
-_WIDE_RANGES: Final = (
-    *("\u3001\u3029", "\u3041\u3096", "\u30a0\u30ff", "\u3400\u4dbf", "\u4e00\u9fff"),
-    *("\uac00\ud7a3", "\uff01\uff60"),
-)
-_UP_TO_ONE_RANGES: Final = (
-    *_NARROW_RANGES,
-    *("\u0300\u034e", "\u064b\u065f", "\u0900\u097f", "\u0e01\u0e3a", "\u0e3f\u0e5b"),
-)
-is_narrow: Final = _CharacterSet(*_NARROW_RANGES)
-is_wide: Final = _CharacterSet(*_WIDE_RANGES)
-is_up_to_one: Final = _CharacterSet(*_UP_TO_ONE_RANGES)
-is_up_to_two: Final = _CharacterSet(
-    *_UP_TO_ONE_RANGES, *_WIDE_RANGES, "\U0001f300\U0001f6ff", "\U0001f900\U0001f9ff"
-)
+"""Characters of East Asian scripts, between which a row may end."""
 
 
 def is_plain(text: str) -> bool:
     """Return whether a text is ASCII without tabs, so that every character takes one cell."""
     return text.isascii() and "\t" not in text
-
-
-def width_bound(text: str, glyphs: Glyphs) -> int:
-    """Return an upper bound of a text's cells, at most twice as many."""
-    if is_plain(text) or is_up_to_one(text):
-        return len(text)
-    return 2 * len(text) if is_up_to_two(text) else lay_out(text, glyphs).width
-
-
-def fits(text: str, width: int) -> bool:
-    """Return whether a text certainly fits into a row; if False, it may still fit."""
-    if len(text) > width:
-        return False
-    if is_plain(text) or is_up_to_one(text):
-        return True
-    return 2 * len(text) <= width and is_up_to_two(text)
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
@@ -163,13 +113,8 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
     Returns:
         The index of the first character of every row but the first.
     """
-    if fits(text, width):
-        return ()
     if is_plain(text):
         return _plain_breaks(text, width)
-    if is_wide(text):
-        half = max(width // 2, 1)
-        return tuple(range(half, len(text), half))
     found: list[int] = []
     start, likely = 0, width
     while True:
@@ -200,14 +145,6 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
 
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
     """Return the end of the longest row that fits, which has about `likely` characters."""
-    end = start + width
-    if not _is_mark(text, end) and is_narrow(text, start, end):
-        return end
-    half = start + max(width // 2, 1)
-    if half < len(text) and is_wide(text, start, half) and is_wide(text[half]):
-        return half
-    if half >= len(text) and is_up_to_two(text, start):
-        return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
     most = 3 * width if glyphs.style.clusters else width
     for reach in (min(likely + likely // 4 + 4, most), most):
@@ -224,7 +161,7 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> 
 
 def _break_before(text: str, start: int, end: int) -> int:
     """Return the break of a row that could reach to `end`."""
-    if text[end] == " " or any(map(is_wide, text[end - 1 : end + 1])):
+    if text[end] == " " or _WIDE.search(text, end - 1, end + 1):
         return end
     space = text.rfind(" ", start, end)
     return end if space < 0 else space + 1

@@ -12,7 +12,7 @@ from textual.widgets.text_area import Location, WrappedDocument
 
 from tokviz.live.prefix_sums import ITEMS, Block, BlockList
 from tokviz.text.glyphs import Glyphs
-from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, lay_out, width_bound
+from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
@@ -297,7 +297,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _lines(self, texts: list[str]) -> list[Line]:
         if not self.width:
             short = (text for text in texts if len(text) <= self._long_from)
-            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in short), 0)
+            self.widest = max(self.widest, *(lay_out(text, self.glyphs).width for text in short), 0)
         found = self._broken(texts)
         return [
             self._noted(Line("" if isinstance(breaks, LongLine) else text, breaks))
@@ -370,18 +370,8 @@ class ExactWrappedDocument(WrappedDocument):
         width, glyphs, long_from = self.width, self.glyphs, self._long_from
         if not width:
             return [self._long_line(line) if len(line) > long_from else () for line in lines]
-        together = "".join(lines)
-        longest = len(together) if len(together) <= width else max(map(len, lines))
-        if longest <= width and is_plain(together):
-            return [()] * len(lines)
-        # For most lines, most of the time is spent in this test.
-        is_narrow = is_plain if "\t" in together else str.isascii
         return [
-            ()
-            if len(line) <= width and is_narrow(line)
-            else breaks(line, width, glyphs)
-            if len(line) <= long_from
-            else self._long_line(line)
+            self._long_line(line) if len(line) > long_from else breaks(line, width, glyphs)
             for line in lines
         ]
 
