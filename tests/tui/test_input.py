@@ -187,58 +187,24 @@ async def test_a_key_goes_to_the_screen_that_the_key_before_it_asked_for() -> No
         assert app.screen.field.value == "q"
 
 
-async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
-    app = EarlyApp("alt+h", "alt+r", "alt+y", "alt+v", "f11", "f11", "f11", "f11")
-    async with app.run_test() as pilot:
-        await begun(pilot)
-        assert app.current_mode == "train"
-        assert set(app.switcher.created) == {"tokens", "train"}
-
-
 @pytest.mark.parametrize(
-    ("begins_with", "asked", "seen"),
+    "asked",
     [
-        (0, ["chat", "replay", "compare", "vocabulary"], ["vocabulary"]),
-        (0, ["vocabulary", "replay", "tokens", "vocabulary"], ["vocabulary"]),
-        (0, ["chat", "tokens", "replay", "vocabulary"], ["vocabulary"]),
-        (1, ["chat", "replay", "compare", "vocabulary"], ["chat", "vocabulary"]),
-        (1, ["chat", "vocabulary", "chat", "tokens", "vocabulary"], ["chat", "vocabulary"]),
+        ["chat", "replay", "compare", "vocabulary"],
+        ["vocabulary", "replay", "tokens", "vocabulary"],
+        ["chat", "vocabulary", "chat", "tokens", "vocabulary"],
     ],
 )
-async def test_of_screens_asked_for_at_once_only_the_last_is_drawn(
-    begins_with: int, asked: list[str], seen: list[str]
-) -> None:
+async def test_of_screens_asked_for_at_once_the_last_gets_the_keys(asked: list[str]) -> None:
     app = EarlyApp()
     async with app.run_test() as pilot:
         await begun(pilot)
-        gone_to: list[str] = []
-        app.mode_change_signal.subscribe(app, gone_to.append)
-        for screen_id in asked[:begins_with]:  # gone to before the others are asked for
-            app.action_show_screen(screen_id)
-        for screen_id in asked[begins_with:]:
+        for screen_id in asked:
             app.call_later(app.action_show_screen, screen_id)
         app.call_later(press_at_once, app, "q")
         await until(pilot, lambda: app.current_mode == "vocabulary" and app.screen.is_ready)
         await until(pilot, lambda: app.screen.field.value == "q")
-        assert gone_to == seen
         assert app.session.live.text == "hello"
-
-
-async def test_a_screen_that_waits_for_another_to_be_drawn_gives_way_to_a_dialog() -> None:
-    app = EarlyApp()
-    async with app.run_test() as pilot:
-        await begun(pilot)
-        app.action_show_screen("chat")
-        app.action_show_screen("vocabulary")
-        app.call_later(app.push_screen, dialog := question())
-        await until(
-            pilot, lambda: app.screen is dialog and app.is_running and not app.switcher.is_pending
-        )
-        await pilot.press("n")
-        await until(pilot, lambda: app.screen is not dialog)
-        assert app.current_mode == "chat"
-        await pilot.press("f11")
-        await until(pilot, lambda: app.current_mode == "train")
 
 
 async def test_a_dialog_that_goes_before_it_could_take_keys_leaves_nobody_deaf() -> None:
@@ -292,9 +258,6 @@ async def test_chords_in_one_read_go_from_screen_to_screen_and_letters_to_the_la
         await begun(pilot)
         press_at_once(app, LEADER, "6", "q", LEADER, "3", LEADER, "4", LEADER, "1", "x", "y")
         await until(pilot, lambda: app.session.live.text == "xyhello")
-        assert set(app.switcher.created) == {"tokens", "vocabulary"}, (
-            "screens passed by are not made"
-        )
         await pilot.press(LEADER, "6")
         assert app.screen.field.value == "q"
 

@@ -111,8 +111,7 @@ class TokvizApp(ErrorHandlingApp):
         """True after `exit` was called."""
         self.errors = None if errors is None else ErrorNotices(self, errors)
         self.input = InputQueue(self, session, self.can_take_input, self._deliver)
-        self.switcher = ScreenSwitcher(self, session, self.input.next_keys)
-        self.switcher.switch_keys = _SCREEN_KEYS
+        self.switcher = ScreenSwitcher(self, session)
         self.session_files = SessionFiles(self, session, self.switcher.created)
         for found in declared_by(SessionFiles):
             setattr(self, PREFIX + found.method, getattr(self.session_files, found.method))
@@ -145,14 +144,12 @@ class TokvizApp(ErrorHandlingApp):
             self.handle_error(error)
 
     def can_take_input(self) -> bool:
-        """Return whether the current screen is ready and no other screen is pending."""
-        if not (self.is_running and self.screen_stack) or self.switcher.is_pending:
-            return False
-        return bool(getattr(self.screen, "is_ready", True))
+        """Return whether the current screen is ready."""
+        is_there = self.is_running and bool(self.screen_stack)
+        return is_there and bool(getattr(self.screen, "is_ready", True))
 
     async def on_screen_ready(self) -> None:
         """Deliver input that was waiting."""
-        self.switcher.await_drawing()
         await self.input.deliver_next()
 
     def on_question(self, message: Question) -> None:
@@ -304,7 +301,7 @@ class TokvizApp(ErrorHandlingApp):
     def action_next_screen(self) -> None:
         """Go to the next screen. Work on this one continues."""
         ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self.switcher.target_id))
+        self.action_show_screen(neighbour(ids, self.current_mode))
 
     # -- theme
 
@@ -516,13 +513,6 @@ class TokvizApp(ErrorHandlingApp):
 
 APP_ACTIONS: list[Action] = TokvizApp.declared()
 """The actions of every screen."""
-
-_SCREEN_KEYS = frozenset(
-    key
-    for found in APP_ACTIONS
-    for key in found.keys
-    if found.method in ("show_screen", "next_screen")
-)
 
 
 def actions_on(screen_id: str) -> list[Action]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -80,10 +79,6 @@ class InputQueue:
     def is_idle(self) -> bool:
         """Whether no input waits and no key is being handled."""
         return not self.pending and self._busy is None
-
-    def next_keys(self) -> list[str]:
-        """Return the next two waiting events as keys, without other events."""
-        return [event.key for event in islice(self.pending, 2) if isinstance(event, events.Key)]
 
     async def take(self, event: events.Event) -> None:
         """Deliver an event, hold it back, or drop it if the screen that it was meant for closed."""
