@@ -71,8 +71,8 @@ _NAMES = {
     "tokviz.compare.difference": "TokenizerDiff diff",
     "tokviz.compare.check_bpe.check": "BpeCheck check_bpe",
     "tokviz.compare.report": "ReportRow compression_report",
-    "tokviz.errors": "ArgumentTypeError CorpusError FormatError InputFileError OutputFileError PatternError "
-    "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
+    "tokviz.errors": "ArgumentTypeError CorpusError FormatError InputFileError OutputFileError "
+    "PatternError SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
 }
 """The public names by module."""
 

@@ -16,7 +16,13 @@ from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tokviz.errors import ArgumentTypeError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
+from tokviz.errors import (
+    ArgumentTypeError,
+    PatternError,
+    SpecialTokenError,
+    TokenIdError,
+    VocabularyError,
+)
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.merging import Merge
@@ -434,7 +440,7 @@ class Tokenizer:
         if isinstance(data, str):
             raise ArgumentTypeError("the data is a str, not bytes: call encode")
         text = bytetext.from_bytes(data)
-        self._check([text], allowed_special)
+        check_arguments([text], allowed_special, self.specials, self.name)
         return self.encode_to_array(text, allowed_special).tolist()
 
     def encode_byte_text(
@@ -554,30 +560,12 @@ class Tokenizer:
 
     def _encode_any(self, texts: Sequence[str], allowed: AllowedSpecial) -> list[array[int]]:
         """Encode any texts; replace surrogates only after a conversion to bytes has failed."""
-        self._check(texts, allowed)
+        check_arguments(texts, allowed, self.specials, self.name)
         try:
             return [*self.encode_byte_texts(texts, allowed, str.encode)]
         except UnicodeEncodeError:
             fixed = [bytetext.replace_surrogates(text)[0] for text in texts]
             return [*self.encode_byte_texts(fixed, allowed)]
-
-    def _check(self, texts: Iterable[object], allowed: object) -> None:
-        """Check the arguments of the public methods.
-
-        Raises:
-            ArgumentTypeError: If a text is not a `str`.
-            SpecialTokenError: If `allowed` contains a text that is not a special token.
-        """
-        for text in texts:
-            if not isinstance(text, str):
-                kind = type(text).__name__
-                remedy = _REMEDIES.get(kind, "convert it with str()")
-                raise ArgumentTypeError(f"the text is not a str but of type {kind}: {remedy}")
-        if isinstance(allowed, str):
-            return
-        if not isinstance(allowed, Set | list | tuple):
-            raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
-        self.specials.check_known(allowed, self.name)
 
     def encode_to_array(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -700,7 +688,7 @@ class Tokenizer:
             text: Any `str`; see `encode`.
             allowed_special: See `encode`.
         """
-        self._check([text], allowed_special)
+        check_arguments([text], allowed_special, self.specials, self.name)
         try:
             return self._tokenize(text, allowed_special, to_bytes=str.encode)
         except UnicodeEncodeError:
@@ -881,6 +869,32 @@ _REMEDIES = {
     **dict.fromkeys(("list", "tuple", "set", "generator"), "call encode_batch for several texts"),
 }
 """What to do with a value that is not a text, by the name of its type."""
+
+
+def check_arguments(
+    texts: Iterable[object], allowed: object, specials: SpecialTokens, name: str
+) -> None:
+    """Check texts to encode, and the special tokens to recognize.
+
+    Args:
+        texts: The texts.
+        allowed: The special tokens to recognize; see `Tokenizer.encode`.
+        specials: The special tokens of the tokenizer.
+        name: The name of the tokenizer.
+
+    Raises:
+        ArgumentTypeError: If a text is not a `str`, or `allowed` is of another type.
+        SpecialTokenError: If `allowed` contains a text that is not a special token.
+    """
+    for text in texts:
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            remedy = _REMEDIES.get(kind, "convert it with str()")
+            raise ArgumentTypeError(f"the text is not a str but of type {kind}: {remedy}")
+    if not isinstance(allowed, str):
+        if not isinstance(allowed, Set | list | tuple):
+            raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+        specials.check_known(allowed, name)
 
 
 def _check_many(items: object, method: str) -> None:

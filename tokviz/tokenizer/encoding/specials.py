@@ -181,7 +181,7 @@ class SpecialTokens:
 
         Args:
             texts: The texts.
-            tokenizer: The name of the tokenizer.
+            tokenizer: The name of the tokenizer, or "no tokenizer".
 
         Raises:
             SpecialTokenError: If one is not; it suggests the closest special tokens.
