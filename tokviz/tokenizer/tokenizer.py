@@ -339,9 +339,10 @@ class Tokenizer:
         """One more than the largest id: the size of a model's embedding."""
 
     def __repr__(self) -> str:
-        """Return the name and the size."""
+        """Return the name and the size; `n_vocab` differs if some ids have no token."""
         n_tokens = len(self._special_bytes.keys() | {*self.tables.ids()})
-        return f"<Tokenizer {self.name}: {n_tokens:,} tokens>"
+        n_vocab = "" if n_tokens == self.n_vocab else f", n_vocab {self.n_vocab:,}"
+        return f"<Tokenizer {self.name}: {n_tokens:,} tokens{n_vocab}>"
 
     def __eq__(self, other: object) -> bool:
         """Return whether another tokenizer has the same parts; names and sources do not count.
