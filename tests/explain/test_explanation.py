@@ -255,7 +255,7 @@ def test_steps_that_lead_to_other_ids_are_not_shown(
         place = selected_place(LiveDocument("ab", tok), 0, 2)
         body = {"first": 0, "stop": 1, "problem": "They lead to other ids."}
         answer = {"stories": [body], "n_words": 1}
-        monkeypatch.setattr(type(tok), "stories", lambda *arguments: answer)
+        monkeypatch.setattr(type(tok.byte_text), "stories", lambda *arguments: answer)
         found = explain(tok, place)
         assert found.cuts[0].story is None
         assert format_sentences(found.cuts[0].sentences) == "They lead to other ids."
@@ -273,7 +273,7 @@ def test_a_child_that_dies_leaves_the_tokens(
 
     try:
         place = selected_place(LiveDocument("ab", tok), 0, 2)
-        monkeypatch.setattr(type(tok), "stories", dies)
+        monkeypatch.setattr(type(tok.byte_text), "stories", dies)
         found = explain(tok, place)
         assert found.tokens and "The steps are unknown: more than 512 MB" in as_text(found)
     finally:

@@ -16,7 +16,7 @@ and which the tokenizers do not all encode as the same tokens. Its cause is foun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -78,40 +78,32 @@ class Disagreement:
         return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
 
 
+@dataclass(repr=False)
 class Comparison:
     """One text encoded by several tokenizers.
 
     Attributes:
         text: The text, as byte text.
-        sides: Its encoding by each tokenizer.
+        tokenizers: The tokenizers.
+        allowed_special: The special tokens that are recognized; see `ByteTextEncoder.encode`.
         n_replaced: Number of lone surrogates in the text that were replaced with U+FFFD.
+        sides: The encoding of the text by each tokenizer.
     """
 
-    def __init__(
-        self,
-        text: str,
-        tokenizers: Sequence[Tokenizer],
-        allowed_special: AllowedSpecial | bool = True,
-        n_replaced: int = 0,
-    ) -> None:
-        """Tokenize byte text; see `compare`."""
-        self.text = text
-        self.n_replaced = n_replaced
-        self._allowed = allowed_special
-        self.sides = tuple(Side.of(tokenizer, text, allowed_special) for tokenizer in tokenizers)
+    text: str
+    tokenizers: Sequence[Tokenizer]
+    allowed_special: AllowedSpecial | bool = True
+    n_replaced: int = 0
+    sides: tuple[Side, ...] = field(init=False, compare=False)
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether another comparison is of the same text and equal tokenizers."""
-        return isinstance(other, Comparison) and self._content == other._content
+    def __post_init__(self) -> None:
+        """Tokenize the text."""
+        encoded = (Side.of(one, self.text, self.allowed_special) for one in self.tokenizers)
+        self.sides = tuple(encoded)
 
     def __hash__(self) -> int:
         """Return a hash of the text."""
         return hash(self.text)
-
-    @property
-    def _content(self) -> tuple[object, ...]:
-        tokenizers = [side.tokenizer for side in self.sides]
-        return self.text, tokenizers, self._allowed, self.n_replaced
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -158,7 +150,7 @@ class Comparison:
             return ()
         reasons = [[Reason()] * len(spans)]
         for other in others:
-            own_reasons = reasons_of(self.text, spans, first, other, allowed=self._allowed)
+            own_reasons = reasons_of(self.text, spans, first, other, allowed=self.allowed_special)
             reasons.append(own_reasons)
         ids = [side.ids_in(spans) for side in self.sides]
         rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from operator import index
@@ -246,8 +247,7 @@ class Tokenizer:
     def encoding_by(self, encoder: Any) -> Tokenizer:
         """Return a copy of this tokenizer with another `SegmentEncoder`."""
         made = copy(self)
-        made.byte_text = copy(self.byte_text)
-        made.byte_text.segment_encoder = encoder
+        made.byte_text = replace(self.byte_text, segment_encoder=encoder)
         return made
 
     def _set(
