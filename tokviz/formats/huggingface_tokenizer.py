@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, groupby
 from os import fspath
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-@dataclass(eq=False)
 class LibraryTextEncoder(ByteTextEncoder):
     """Encodes byte text with the library.
 
@@ -109,7 +108,7 @@ class LibraryTextEncoder(ByteTextEncoder):
             pre_tokens=spans_between(pre_token_borders),
             special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
             n_replaced=n_replaced,
-            _bytes_of=self.bytes_of,
+            bytes_of=self.bytes_of,
         )
 
     def stories(
@@ -201,9 +200,8 @@ class HuggingFaceTokenizer(Tokenizer):
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
-        self.byte_text = LibraryTextEncoder(
-            **vars(self.byte_text), library=self._library, name=name
-        )
+        self.byte_text = encoder = LibraryTextEncoder(*self.byte_text)
+        encoder.library, encoder.name = self._library, name
         self.lossy = bool(normalizers)
         self.config = content.get("tokenizer_config", {})
         self.post_processor = read_post_processor(content)

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from operator import index
@@ -241,13 +240,14 @@ class Tokenizer:
             ignore_merges=ignore_merges, normalizer=normalizer, name=self.name,
         )  # fmt: skip
         if ignore_merges == self.ignore_merges:
-            made.byte_text.segment_encoder = self.byte_text.segment_encoder
+            encoder = self.byte_text.segment_encoder
+            made.byte_text = made.byte_text._replace(segment_encoder=encoder)
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
         """Return a copy of this tokenizer with another `SegmentEncoder`."""
         made = copy(self)
-        made.byte_text = replace(self.byte_text, segment_encoder=encoder)
+        made.byte_text = self.byte_text._replace(segment_encoder=encoder)
         return made
 
     def _set(

@@ -9,9 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-@dataclass(eq=False)
-class ByteTextEncoder:
+class ByteTextEncoder(NamedTuple):
     """Encodes byte text. Threads may share it.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-@dataclass(frozen=True, eq=False)
 class Tokenization:
     """The tokens of one text.
 
@@ -31,13 +29,24 @@ class Tokenization:
             text after that replacement.
     """
 
-    text: str
-    ids: list[int]
-    byte_spans: npt.NDArray[np.int64]
-    pre_tokens: npt.NDArray[np.int64]
-    special: npt.NDArray[np.bool_]
-    n_replaced: int
-    _bytes_of: Callable[[int], bytes | None] | None = field(repr=False)
+    def __init__(
+        self,
+        text: str,
+        ids: list[int],
+        byte_spans: npt.NDArray[np.int64],
+        pre_tokens: npt.NDArray[np.int64],
+        special: npt.NDArray[np.bool_],
+        n_replaced: int,
+        bytes_of: Callable[[int], bytes | None],
+    ) -> None:
+        """Create from the attributes, and the function that returns the bytes of a token."""
+        self.text, self.ids, self.n_replaced = text, ids, n_replaced
+        self.byte_spans, self.pre_tokens, self.special = byte_spans, pre_tokens, special
+        self._bytes_of: Callable[[int], bytes | None] | None = bytes_of
+
+    def __repr__(self) -> str:
+        """Return the start of the text, and the number of tokens."""
+        return f"<Tokenization of {self.text[:40]!r}: {len(self.ids):,} tokens>"
 
     @cached_property
     def tokens(self) -> list[bytes]:
