@@ -23,7 +23,12 @@ merges: Sequence[tuple[bytes, bytes]] = run.tokenizer.merges
 rendering: tokviz.Rendering = tokviz.render(
     tok, {"messages": [{"role": "user", "content": "Hi"}]}, "chatml", specials="transformers"
 )
-rows = tokviz.compression_report([tok], {"name": "text"})
+rows = tokviz.compression_report([tok, "gpt2"], {"name": "text"})
+counts: tuple[int, ...] = tokviz.compare("text", ["gpt2", tok]).counts
+n: int = tok.count("text", "none")
+texts: list[str] = tok.decode_batch([[1], [2]])
+tokens: list[bytes] = tok.tokenize("text").tokens
+tokviz.render("gpt2", [{"role": "user", "content": "Hi"}])
 """
 
 WRONG = {
@@ -38,6 +43,9 @@ WRONG = {
     'tokviz.train(["a"], 300, special_ids="middle")': "arg-type",
     "tokviz.render(tok, [], specials=1)": "arg-type",
     "tok.tokenize(1)": "arg-type",
+    "tok.decode_batch([1])": "list-item",
+    "tokviz.diff(tok, 1)": "arg-type",
+    "tok.tokenize('a').pieces": "attr-defined",
     'x: str = tok.encode("a")': "assignment",
 }
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tokviz.compare.difference import diff as diff
     from tokviz.compare.report import ReportRow as ReportRow
     from tokviz.compare.report import compression_report as compression_report
+    from tokviz.errors import ArgumentTypeError as ArgumentTypeError
     from tokviz.errors import CorpusError as CorpusError
     from tokviz.errors import FormatError as FormatError
     from tokviz.errors import InputFileError as InputFileError
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from tokviz.errors import VocabularyError as VocabularyError
     from tokviz.formats.loader import load as load
     from tokviz.formats.save import what_is_lost as what_is_lost
+    from tokviz.tokenizer.encoding.tokenization import Tokenization as Tokenization
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern as SplitPattern
-    from tokviz.tokenizer.tokenizer import Tokenization as Tokenization
     from tokviz.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokviz.training.progress import TrainProgress as TrainProgress
     from tokviz.training.run import TrainingRun as TrainingRun
@@ -56,7 +57,8 @@ _NAMES = {
     "tokviz.formats.loader": "load",
     "tokviz.formats.save": "what_is_lost",
     "tokviz.tokenizer.pretokenize.patterns": "SplitPattern",
-    "tokviz.tokenizer.tokenizer": "Tokenization Tokenizer",
+    "tokviz.tokenizer.encoding.tokenization": "Tokenization",
+    "tokviz.tokenizer.tokenizer": "Tokenizer",
     "tokviz.training.progress": "TrainProgress",
     "tokviz.training.run": "TrainingRun",
     "tokviz.training.train": "train train_bpe",
@@ -70,8 +72,8 @@ _NAMES = {
     "tokviz.compare.difference": "TokenizerDiff diff",
     "tokviz.compare.check_bpe.check": "BpeCheck check_bpe",
     "tokviz.compare.report": "ReportRow compression_report",
-    "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
-    "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
+    "tokviz.errors": "ArgumentTypeError CorpusError FormatError InputFileError OutputFileError "
+    "PatternError SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
 }
 """The public names by module."""
 

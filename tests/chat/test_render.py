@@ -25,6 +25,7 @@ from tokviz.chat.rendering import MuchIsNewError, Rendering, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.loader import load
+from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -169,13 +170,13 @@ def test_json_holds_what_training_sees():
 def test_texts_are_encoded_once(monkeypatch):
     tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     texts: list[str] = []
-    encode = tokenizer.encode_to_array
 
-    def counting(text: str, parse_specials: bool = True) -> array[int]:
-        texts.append(text)
-        return encode(text, parse_specials)
+    class Counting(ByteTextEncoder):
+        def encode(self, text: str, allowed_special: Any = True) -> array[int]:
+            texts.append(text)
+            return super().encode(text, allowed_special)
 
-    monkeypatch.setattr(tokenizer, "encode_to_array", counting)
+    tokenizer.byte_text = Counting(*tokenizer.byte_text)
     messages = turns(*(f"text {i}" for i in range(100)))
     for name in ("nanochat", "chatml"):
         render(tokenizer, Conversation.from_json(messages), name, 10_000)

@@ -131,7 +131,7 @@ def test_every_token_is_explained_as_it_is_encoded(name: str, text: str) -> None
         assert (
             list(cut.trace.tokens)
             == [tok.token_bytes(one) for one in tok.encode_bytes(cut.pre_token, "none")]
-            or len(tok.split_byte_text(cut.pre_token.decode("utf-8", "surrogateescape"), False)) > 1
+            or len(tok.byte_text.split(cut.pre_token.decode("utf-8", "surrogateescape"), False)) > 1
         )
 
 
@@ -255,7 +255,7 @@ def test_steps_that_lead_to_other_ids_are_not_shown(
         place = selected_place(LiveDocument("ab", tok), 0, 2)
         body = {"first": 0, "stop": 1, "problem": "They lead to other ids."}
         answer = {"stories": [body], "n_words": 1}
-        monkeypatch.setattr(type(tok), "stories", lambda *arguments: answer)
+        monkeypatch.setattr(type(tok.byte_text), "stories", lambda *arguments: answer)
         found = explain(tok, place)
         assert found.cuts[0].story is None
         assert format_sentences(found.cuts[0].sentences) == "They lead to other ids."
@@ -273,7 +273,7 @@ def test_a_child_that_dies_leaves_the_tokens(
 
     try:
         place = selected_place(LiveDocument("ab", tok), 0, 2)
-        monkeypatch.setattr(type(tok), "stories", dies)
+        monkeypatch.setattr(type(tok.byte_text), "stories", dies)
         found = explain(tok, place)
         assert found.tokens and "The steps are unknown: more than 512 MB" in as_text(found)
     finally:

@@ -129,6 +129,10 @@ class Rendering:
     miscounted: str | None = None
     generation_header: str = ""
 
+    def __hash__(self) -> int:
+        """Return a hash of the text and its template."""
+        return hash((self.template, self.text))
+
     def __len__(self) -> int:
         """Return the number of tokens, including those cut off."""
         return len(self.ids)
@@ -330,7 +334,7 @@ def render_spans(
         mask_source,
         notes,
         tuple(left_out),
-        untrained,
+        {**untrained},
     )
 
 

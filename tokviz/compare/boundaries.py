@@ -16,7 +16,7 @@ and which the tokenizers do not all encode as the same tokens. Its cause is foun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +25,11 @@ from tokviz.compare.causes import Cause, Reason, reasons_of
 from tokviz.compare.figures import Figures, figures_of
 from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
 from tokviz.compare.why_other import why_other
+from tokviz.formats.loader import AnyTokenizer, as_tokenizers
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, format_sentences
-from tokviz.tokenizer.encoding.specials import AllowedSpecial
-from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
+from tokviz.tokenizer.tokenizer import Tokenizer, check_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +78,32 @@ class Disagreement:
         return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
 
 
+@dataclass(repr=False)
 class Comparison:
     """One text encoded by several tokenizers.
 
     Attributes:
         text: The text, as byte text.
-        sides: Its encoding by each tokenizer.
+        tokenizers: The tokenizers.
+        allowed_special: The special tokens that are recognized; see `ByteTextEncoder.encode`.
         n_replaced: Number of lone surrogates in the text that were replaced with U+FFFD.
+        sides: The encoding of the text by each tokenizer.
     """
 
-    def __init__(
-        self,
-        text: str,
-        tokenizers: Sequence[Tokenizer],
-        allowed_special: AllowedSpecial | bool = True,
-        n_replaced: int = 0,
-    ) -> None:
-        """Tokenize byte text; see `compare`."""
-        self.text = text
-        self.n_replaced = n_replaced
-        self._allowed = allowed_special
-        self.sides = tuple(Side.of(tokenizer, text, allowed_special) for tokenizer in tokenizers)
+    text: str
+    tokenizers: Sequence[Tokenizer]
+    allowed_special: AllowedSpecial | bool = True
+    n_replaced: int = 0
+    sides: tuple[Side, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Tokenize the text."""
+        encoded = (Side.of(one, self.text, self.allowed_special) for one in self.tokenizers)
+        self.sides = tuple(encoded)
+
+    def __hash__(self) -> int:
+        """Return a hash of the text."""
+        return hash(self.text)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -144,7 +150,7 @@ class Comparison:
             return ()
         reasons = [[Reason()] * len(spans)]
         for other in others:
-            own_reasons = reasons_of(self.text, spans, first, other, allowed=self._allowed)
+            own_reasons = reasons_of(self.text, spans, first, other, allowed=self.allowed_special)
             reasons.append(own_reasons)
         ids = [side.ids_in(spans) for side in self.sides]
         rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)
@@ -178,14 +184,22 @@ def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
 
 
 def compare(
-    text: str, tokenizers: Sequence[Tokenizer], allowed_special: AllowedSpecial = "all"
+    text: str, tokenizers: Sequence[AnyTokenizer], allowed_special: AllowedSpecial = "all"
 ) -> Comparison:
     """Encode a text with several tokenizers and find where they disagree.
 
     Args:
         text: Any `str`; see `Tokenizer.encode`.
-        tokenizers: The tokenizers. Causes compare each of them to the first.
-        allowed_special: Special tokens to recognize; see `Tokenizer.encode`.
+        tokenizers: The tokenizers, or names or paths as for `tokviz.load`. Causes compare each of
+            them to the first.
+        allowed_special: Special tokens to recognize; see `Tokenizer.encode`. At least one of the
+            tokenizers must have each of them.
+
+    Raises:
+        TokvizError: If a tokenizer cannot be loaded, or an argument is wrong.
     """
-    mended, n_replaced = bytetext.replace_surrogates(text)
-    return Comparison(mended, tokenizers, allowed_special, n_replaced)
+    loaded = as_tokenizers(tokenizers)
+    specials = SpecialTokens({name: 0 for one in loaded for name in one.special_tokens})
+    check_arguments([text], allowed_special, specials, "no tokenizer")
+    replaced, n_replaced = bytetext.replace_surrogates(text)
+    return Comparison(replaced, loaded, allowed_special, n_replaced)

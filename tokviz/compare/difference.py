@@ -15,8 +15,7 @@ proof, the verdict says that no difference was found, and how many texts were tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from operator import itemgetter
 from os.path import isfile, join
@@ -30,10 +29,8 @@ from tokviz.compare.difference_texts import aimed_texts
 from tokviz.compare.vocabularies import Int64s, VocabularyDifference, diff_vocabularies
 from tokviz.errors import PatternError
 from tokviz.explain.vocabulary.index import VocabularyIndex
-from tokviz.formats.loader import load
-from tokviz.formats.tokenizer_ipc import of_ranks, to_parts
-from tokviz.storage.files import StrPath, read_file
-from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
+from tokviz.formats.loader import AnyTokenizer, as_tokenizer
+from tokviz.storage.json_file import read_json
 from tokviz.text.sentences import Sentence, pluralize
 from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -43,10 +40,6 @@ SEARCH_SECONDS = 60
 """The longest search for texts."""
 _MOST_EXAMPLES, _MOST_EXPLAINED, _BATCH = 3, 10, 200
 """Texts to find for each aim of the search; texts to explain in each batch; size of a batch."""
-_DESCRIPTIVE = ("name", "source", "lossy", "doubt", "report", "pattern", "sizes", "post_processor")
-"""Entries of a serialized tokenizer that do not change ids, or are compared separately."""
-_SPECIAL_TABLES = slice(2, 6)
-"""The tables of special tokens, which are compared separately."""
 _SUMMARIES: dict[Verdict, str] = {
     "same ids": "Same ids: all parts that encode text are equal.",
     "no difference found": "No difference found: {tried} have the same ids (no proof for all).",
@@ -110,7 +103,7 @@ class TokenizerDiff:
 
     a: Tokenizer
     b: Tokenizer
-    tokens: VocabularyDifference
+    tokens: VocabularyDifference = field(compare=False)
     same_ids: bool
     vocabulary: Part
     merges: Part
@@ -148,8 +141,8 @@ class TokenizerDiff:
 
 
 def diff(
-    a: StrPath | Tokenizer,
-    b: StrPath | Tokenizer,
+    a: AnyTokenizer,
+    b: AnyTokenizer,
     *,
     seconds: float = SEARCH_SECONDS,
     on_progress: Callable[[float, TokenizerDiff], object] = lambda share, found: None,
@@ -166,7 +159,7 @@ def diff(
     Raises:
         TokvizError: If one of them cannot be loaded, or can no longer encode.
     """
-    a, b = (one if isinstance(one, Tokenizer) else load(one) for one in (a, b))
+    a, b = map(as_tokenizer, (a, b))
     tokens = diff_vocabularies(VocabularyIndex(a), VocabularyIndex(b))
     is_proven, specials, vocabulary = _prove_same(a, b), _specials(a, b), _vocabulary(a, b, tokens)
     merges, *others = _other_parts(a, b, is_proven)
@@ -184,20 +177,7 @@ def diff(
 
 def _prove_same(a: Tokenizer, b: Tokenizer) -> bool:
     """Return whether texts without special tokens are certain to have the same ids."""
-    if a.remote or b.remote:
-        files = [one.load_report.subject if one.load_report else "" for one in (a, b)]
-        if a.remote != b.remote or not all(map(isfile, files)):
-            return False
-        one, other = (sha256(read_file(file, limit=MAX_JSON_BYTES)).digest() for file in files)
-        return one == other
-    keys = []
-    for tokenizer in (a, b):
-        head, tables = to_parts(tokenizer)
-        del tables[_SPECIAL_TABLES]
-        pattern = tokenizer.split_pattern
-        options = {key: head[key] for key in head if key not in _DESCRIPTIVE}
-        keys.append((pattern.regex, pattern.unicode_of_tiktoken, options, tables))
-    return keys[0] == keys[1]
+    return a.byte_text.content == b.byte_text.content
 
 
 def _vocabulary(a: Tokenizer, b: Tokenizer, found: VocabularyDifference) -> Part:
@@ -264,13 +244,12 @@ def _facts(one: Tokenizer) -> Iterator[tuple[str, str, object, str]]:
     if one.remote:
         yield "merges", kind, None, "in the library"
     elif isinstance(tables, PackedRanks):
-        yield "merges", "ranks", [*map(bytes, of_ranks(tables))], "ranks of the tokens"
+        yield "merges", "ranks", tables.content, "ranks of the tokens"
     else:
         text = pluralize(len(tables.pairs) // 2, "merge") + ", ignore_merges" * one.ignore_merges
         yield "merges", "list", (one.merges, one.ignore_merges), text
     pattern = one.split_pattern
-    steps = pattern.steps if pattern.in_steps else ()
-    value = pattern.name if one.remote else (pattern.regex, pattern.unicode_of_tiktoken, steps)
+    value = pattern.name if one.remote else pattern.rules
     yield "split pattern", kind, value, pattern.name
     notes = one.load_report.findings if one.load_report else ()
     messages = [note.message for note in notes if note.where == "normalizer"]
@@ -333,7 +312,7 @@ def _differing(a: Tokenizer, b: Tokenizer, texts: list[str]) -> tuple[int, list[
     The bool tells whether their tokens differ only in their ids; those texts come last.
     """
     try:
-        ids = [[*one.encode_byte_texts(texts, True)] for one in (a, b)]
+        ids = [[*one.byte_text.encode_all(texts, True)] for one in (a, b)]
     except PatternError:  # a step of one of them takes too long
         return 0, []
     different = [
@@ -345,7 +324,7 @@ def _differing(a: Tokenizer, b: Tokenizer, texts: list[str]) -> tuple[int, list[
 
 
 def _example(a: Tokenizer, b: Tokenizer, text: str) -> Example:
-    ids = a.encode_byte_text(text), b.encode_byte_text(text)
+    ids = a.byte_text.encode(text).tolist(), b.byte_text.encode(text).tolist()
     found = next(iter(Comparison(text, [a, b]).disagreements), None)
     if found is not None:
         return Example(text, ids, found.cause, found.sentences(found.other))

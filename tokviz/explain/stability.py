@@ -20,9 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import accumulate, chain, islice, product
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
@@ -92,15 +90,15 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     tail = _tail(tok, text, parse_specials)
     if not tail or tok.remote:
         return UnstableEnd(0, complete=not text)
-    before = tok.encode_byte_text(tail, parse_specials)
+    before = tok.byte_text.encode(tail, parse_specials).tolist()
     worst, character, becomes = len(before), "", before
     # Start of the pre-token that contains the old end, depending on the category of the next
     # character, with the tokens before it.
     fronts: dict[int, list[int]] = {}
     sorts = _one_of_each_sort()
     with split_ahead(tok.split_pattern, [tail + added for added in sorts]):
-        tokens = [tok.encode_byte_text(tail + added, parse_specials) for added in sorts]
-        pre_tokens = [tok.split_byte_text(tail + added, parse_specials) for added in sorts]
+        tokens = [tok.byte_text.encode(tail + added, parse_specials).tolist() for added in sorts]
+        pre_tokens = [tok.byte_text.split(tail + added, parse_specials) for added in sorts]
     for added, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
         n_kept = n_common(before, after)
         if n_kept < worst:
@@ -116,7 +114,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
             break
         for added in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
-            after = tok.encode_byte_text(tail + added, parse_specials)
+            after = tok.byte_text.encode(tail + added, parse_specials).tolist()
             n_kept = n_common(before, after)
             if n_kept < worst:
                 worst, character, becomes = n_kept, added, after
@@ -157,7 +155,7 @@ def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
         An empty string for an empty text, and for one that ends in a pre-token that is too long.
     """
     last = text[-MOST_TAIL:]
-    spans = tok.split_byte_text(last, parse_specials) if last else []
+    spans = tok.byte_text.split(last, parse_specials) if last else []
     n_whole = len(spans) if len(text) == len(last) else len(spans) - 2
     if n_whole <= 0:
         return ""
@@ -247,7 +245,7 @@ def _unreachable(
     others = (token for token in longer if not _is_word(token[1]))
     for token_id, token in islice(chain(words, others), _MOST_VERIFIED):
         text = bytetext.from_bytes(head + token)
-        if tok.encode_byte_text(text, parse_specials) == [*kept, token_id]:
+        if tok.byte_text.encode(text, parse_specials).tolist() == [*kept, token_id]:
             examples.append(Continuation(token, token_id))
             if len(examples) == _MOST_EXAMPLES:
                 break
@@ -259,18 +257,13 @@ def _is_word(token: bytes) -> bool:
     return len(word) > 1 and word.isalpha()
 
 
-_sorted: WeakKeyDictionary[Tokenizer, ByteRows] = WeakKeyDictionary()
-_lock = Lock()
-
-
 def _tokens_of(tok: Tokenizer) -> ByteRows:
     """Return the ordinary tokens, sorted."""
-    with _lock:
-        if tok not in _sorted:
-            _sorted.clear()  # only one tokenizer is used at a time
-            rows = ByteRows.of(tok.tables)
-            _sorted[tok] = rows.take(rows.order())
-        return _sorted[tok]
+    if "sorted" not in tok.derived:
+        rows = ByteRows.of(tok.tables)
+        tok.derived["sorted"] = rows.take(rows.order())
+    found: ByteRows = tok.derived["sorted"]
+    return found
 
 
 def sentences_of(unstable: UnstableEnd) -> Iterator[Sentence]:

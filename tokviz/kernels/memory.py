@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -66,10 +66,36 @@ def longer(memory: memoryview, n: int) -> memoryview:
     return larger
 
 
-class HasMemory(Protocol):
-    """An object that keeps memory by name."""
+class HasMemory:
+    """An object that keeps memory by name; equal to others with equal public attributes.
+
+    Attributes:
+        memory: The memory by name.
+    """
 
     memory: dict[str, Memory]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all public attributes are equal."""
+        return isinstance(other, HasMemory) and self._content == other._content
+
+    __hash__ = None  # type: ignore[assignment]  # the memory can change
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        """The public attributes, with lists in place of memory."""
+        public = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        return public | {"memory": {name: one.tolist() for name, one in self.memory.items()}}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with arrays in place of memory, which cannot be pickled."""
+        import numpy as np  # a short training ends before anything needs NumPy
+
+        memory = {name: np.asarray(one) for name, one in self.memory.items()}
+        arrays = {
+            name: np.asarray(it) for name, it in vars(self).items() if isinstance(it, memoryview)
+        }
+        return {**vars(self), **arrays, "memory": memory}
 
 
 class Column:

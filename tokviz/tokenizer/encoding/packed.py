@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from operator import sub
+from typing import Any
 
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.storage.files import StrPath
@@ -63,6 +64,15 @@ class PackedRanks:
         self = cls.__new__(cls)
         self._set(data, "", ids)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by the stored form."""
+        return PackedRanks.of, self.content
+
+    @property
+    def content(self) -> tuple[bytes, array[int] | None]:
+        """All that the others are computed from: the stored form, and the ranks if not 0 … n-1."""
+        return self.data[:], self.sparse_ids
 
     def _set(self, data: mmap.mmap | bytes, path: StrPath, ids: array[int] | None) -> None:
         if data[: len(MAGIC)] != MAGIC:
@@ -263,6 +273,15 @@ class PackedMerges:
         self.tokens, self.lengths = packed.tokens, packed.lengths
         # A text needs the same pairs again and again, and a lookup takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by the parts that the others are computed from."""
+        return PackedMerges, (self.packed, self.pairs, self.firsts)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the others are computed from."""
+        return *self.packed.content, self.pairs
 
     @classmethod
     def none(cls, packed: PackedRanks) -> PackedMerges:

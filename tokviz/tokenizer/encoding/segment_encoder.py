@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, islice
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import VocabularyError
 from tokviz.text import bytetext
@@ -45,6 +45,15 @@ class SegmentEncoder:
         self._compiled: BulkEncoder | None = None
         self._is_prepared = False
         self._pre_tokens: dict[bytes, list[int]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling without the caches."""
+        return partial(SegmentEncoder, whole=self._whole), (self._tables,)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the tokens of a text depend on."""
+        return self._whole, self._tables.content
 
     def encode(
         self,

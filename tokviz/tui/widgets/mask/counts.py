@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.rendering import MASK_SOURCES, Rendering, TokenRun
 from tokviz.chat.spans import Reason
-from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column
@@ -17,7 +15,7 @@ from tokviz.tui.widgets.mask.base import MARKS
 from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+    pass
 
 
 class MaskCounts(NamedTuple):
@@ -99,14 +97,9 @@ def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
     return n_bytes
 
 
-@lru_cache(maxsize=1)
-def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
-    return TokenLengths(tokenizer)
-
-
 def _sizes(rendering: Rendering, first: int, last: int) -> Iterator[int]:
     """Yield the number of bytes of each of some tokens."""
-    return map(_lengths_of(rendering.tokenizer).__getitem__, memoryview(rendering.ids)[first:last])
+    return map(int, rendering.tokenizer.token_sizes[rendering.ids[first:last]])
 
 
 def percent(share: float) -> str:
