@@ -26,6 +26,7 @@ from tokviz.compare.figures import Figures, figures_of
 from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
 from tokviz.compare.why_other import why_other
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -77,6 +78,7 @@ class Disagreement:
         return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
 
 
+@displayed("comparison")
 class Comparison:
     """One text encoded by several tokenizers.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
@@ -42,6 +43,7 @@ def _format_module(name: str) -> ModuleType:
     return import_module(f"tokviz.formats.{name}")
 
 
+@displayed("tokenization")
 class Tokenization(NamedTuple):
     """The tokens of one text.
 
@@ -63,6 +65,7 @@ class Tokenization(NamedTuple):
     n_replaced: int = 0
 
 
+@displayed("tokenizer")
 class Tokenizer:
     """Byte-level BPE: text → pre-tokens → tokens, and back without loss.
 
