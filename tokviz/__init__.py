@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tokviz.compare.difference import diff as diff
     from tokviz.compare.report import ReportRow as ReportRow
     from tokviz.compare.report import compression_report as compression_report
+    from tokviz.errors import ArgumentTypeError as ArgumentTypeError
     from tokviz.errors import CorpusError as CorpusError
     from tokviz.errors import FormatError as FormatError
     from tokviz.errors import InputFileError as InputFileError
@@ -70,8 +71,8 @@ _NAMES = {
     "tokviz.compare.difference": "TokenizerDiff diff",
     "tokviz.compare.check_bpe.check": "BpeCheck check_bpe",
     "tokviz.compare.report": "ReportRow compression_report",
-    "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
-    "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
+    "tokviz.errors": "ArgumentTypeError CorpusError FormatError InputFileError OutputFileError "
+    "PatternError SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
 }
 """The public names by module."""
 

@@ -49,7 +49,7 @@ def missing_package(name: str) -> str:
     return f"needs the package {name}: {command} {name}"
 
 
-class UnknownTokenizerError(TokvizError):
+class UnknownTokenizerError(TokvizError, ValueError):
     """A tokenizer name that is neither built in nor a file."""
 
     def __init__(self, name: str, suggestions: Sequence[str] = (), about: str = "") -> None:
@@ -143,7 +143,11 @@ class PatternError(TokvizError):
         return PatternError(self.pattern, self.reason, self.position, **fields)
 
 
-class TokenIdError(TokvizError):
+class ArgumentTypeError(TokvizError, TypeError):
+    """An argument of the wrong type."""
+
+
+class TokenIdError(TokvizError, ValueError):
     """A token id that the vocabulary does not hold."""
 
     def __init__(self, token_id: object, tokenizer: str, n_vocab: int, index: int | None = None):
@@ -172,7 +176,7 @@ class LargeFileError(TokvizError):
     is_begun = False
 
 
-class SpecialTokenError(TokvizError):
+class SpecialTokenError(TokvizError, ValueError):
     """Special tokens that collide, are empty, or are unknown."""
 
 

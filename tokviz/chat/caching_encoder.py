@@ -168,11 +168,6 @@ class CachingEncoder:
         return found
 
 
-_encoders: weakref.WeakKeyDictionary[Tokenizer, dict[tuple[bool, bool], CachingEncoder]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
 def encoder_of(
     tokenizer: Tokenizer, is_parsed: bool = False, continues: bool = False
 ) -> CachingEncoder:
@@ -185,7 +180,8 @@ def encoder_of(
             space at the start of a text, so it encodes a line break before the text, whose tokens
             are removed; as `encode_marked_chat` in transformers does.
     """
-    made = _encoders.setdefault(tokenizer, {})
+    made: dict[tuple[bool, bool], CachingEncoder]
+    made = tokenizer.derived.setdefault("encoders", {})
     key = is_parsed, continues and tokenizer.remote
     if key not in made:
         made[key] = CachingEncoder(tokenizer, *key)

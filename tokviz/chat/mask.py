@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tokviz.chat.nanochat import SPECIAL_TOKENS
 from tokviz.chat.rendering import Rendering, virtual_specials
+from tokviz.formats.loader import AnyTokenizer, as_tokenizer
 from tokviz.text import bytetext
-from tokviz.tokenizer.tokenizer import Tokenizer
 
 _RED, _GREEN, _GREY, _RESET = "\033[91m", "\033[92m", "\033[90m", "\033[0m"
 
 
 def visualize_tokenization(
-    tokenizer: Tokenizer, ids: list[int], mask: list[int], with_token_id: bool = False
+    tokenizer: AnyTokenizer, ids: list[int], mask: list[int], with_token_id: bool = False
 ) -> str:
     r"""Color tokens by their mask: green is learned, red is not. Returns exactly nanochat's string.
 
@@ -23,7 +23,7 @@ def visualize_tokenization(
     Source: `visualize_tokenization` in karpathy/nanochat `nanochat/tokenizer.py`.
 
     Args:
-        tokenizer: The tokenizer of the ids.
+        tokenizer: The tokenizer of the ids, or a name or path as for `tokviz.load`.
         ids: Token ids, such as those of `render_conversation`.
         mask: 1 or 0 for each.
         with_token_id: Whether to write each token's id after it.
@@ -35,6 +35,7 @@ def visualize_tokenization(
     >>> visualize_tokenization(tokviz.load("gpt2"), [17250, 15496], [0, 1])
     '\x1b[91mHi\x1b[0m|\x1b[92mHello\x1b[0m'
     """
+    tokenizer = as_tokenizer(tokenizer)
     virtual = {i: text for text, i in virtual_specials(tokenizer, SPECIAL_TOKENS).items()}
     shown = []
     for token_id, value in zip(ids, mask, strict=False):

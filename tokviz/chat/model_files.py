@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from tokviz.errors import InputFileError
 from tokviz.storage.files import read_file
@@ -55,9 +54,6 @@ class ModelFiles(NamedTuple):
     file_name: str = ""
 
 
-_read: WeakKeyDictionary[Tokenizer, ModelFiles | None] = WeakKeyDictionary()
-
-
 def model_files_of(tokenizer: Tokenizer) -> ModelFiles | None:
     """Return the contents of the files beside a tokenizer's; None if there are none.
 
@@ -66,16 +62,18 @@ def model_files_of(tokenizer: Tokenizer) -> ModelFiles | None:
     Raises:
         InputFileError: If one of them is damaged.
     """
-    if tokenizer not in _read:
+    if "model_files" not in tokenizer.derived:
         folder = Path(tokenizer.folder)
         names = (CONFIG, SPECIALS_MAP, TEMPLATE, MORE_TEMPLATES)
         has_files = tokenizer.folder and any(os.path.exists(folder / name) for name in names)
         if tokenizer.config:
-            files = _of_config(tokenizer.config, {}, Path())
-            _read[tokenizer] = files._replace(file_name=OWN_FILE if files.templates else "")
+            own = _of_config(tokenizer.config, {}, Path())
+            files: ModelFiles | None = own._replace(file_name=OWN_FILE if own.templates else "")
         else:
-            _read[tokenizer] = read_model_files(folder) if has_files else None
-    return _read[tokenizer]
+            files = read_model_files(folder) if has_files else None
+        tokenizer.derived["model_files"] = files
+    found: ModelFiles | None = tokenizer.derived["model_files"]
+    return found
 
 
 def read_model_files(folder: Path) -> ModelFiles:

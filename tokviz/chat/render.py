@@ -22,11 +22,11 @@ from tokviz.chat.spans import SPECIALS
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import TokvizError
-from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.formats.loader import AnyTokenizer, as_tokenizer
 
 
 def render(
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     conversation: object,
     template: str | ChatTemplate | JinjaTemplate | None = None,
     max_tokens: int | None = None,
@@ -38,8 +38,9 @@ def render(
     """Render a conversation.
 
     Args:
-        tokenizer: Any tokenizer.
-        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+        tokenizer: Any tokenizer, or a name or path as for `tokviz.load`.
+        conversation: A list of messages, or a dict in any shape of datasets, such as one with
+            `messages`, or a `Conversation`; it is not changed.
         template: A built-in template, or a Jinja template, which a child process renders; the call
             waits for at most two seconds of processor time. Or the name or path of one; see
             `load_template`. None for the tokenizer's own template, or nanochat's if it has none.
@@ -58,6 +59,7 @@ def render(
         UnknownTemplateError: If there is no such template.
         MuchIsNewError: If more characters are not cached.
     """
+    tokenizer = as_tokenizer(tokenizer)
     chosen = template
     if chosen is None or isinstance(chosen, str):
         chosen = load_template(chosen, tokenizer)
@@ -91,7 +93,7 @@ def _with_note(rendering: Rendering, conversation: Conversation) -> Rendering:
 
 
 def render_conversation(
-    tokenizer: Tokenizer, conversation: object, max_tokens: int = DEFAULT_MAX_TOKENS
+    tokenizer: AnyTokenizer, conversation: object, max_tokens: int = DEFAULT_MAX_TOKENS
 ) -> tuple[list[int], list[int]]:
     """Tokenize a conversation for training, exactly as nanochat does.
 
@@ -99,8 +101,8 @@ def render_conversation(
     its last, in nanochat's order. A model trained on these ids needs the tokens too.
 
     Args:
-        tokenizer: Any tokenizer.
-        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+        tokenizer: See `render`.
+        conversation: See `render`.
         max_tokens: The number of tokens to keep.
 
     Returns:
@@ -122,20 +124,20 @@ def render_conversation(
     return rendering.ids[:kept].tolist(), list(rendering.mask[:kept])
 
 
-def render_for_completion(tokenizer: Tokenizer, conversation: object) -> list[int]:
+def render_for_completion(tokenizer: AnyTokenizer, conversation: object) -> list[int]:
     """Tokenize a conversation as a prompt for the assistant, exactly as nanochat does.
 
     The last message, the assistant's, is replaced by the token that starts the assistant's turn.
 
     Args:
-        tokenizer: See `render_conversation`.
-        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+        tokenizer: See `render`.
+        conversation: See `render`.
 
     Raises:
         ConversationError: If the last message is not the assistant's, or nanochat cannot render
             the others.
     """
-    read = _as_conversation(conversation)
+    tokenizer, read = as_tokenizer(tokenizer), _as_conversation(conversation)
     if not read.messages or read.messages[-1].role != "assistant":
         last = len(read.messages) - 1 if read.messages else None
         raise ConversationError("the last message must be from 'assistant'", last, "role")

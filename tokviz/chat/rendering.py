@@ -131,6 +131,10 @@ class Rendering:
     miscounted: str | None = None
     generation_header: str = ""
 
+    def __hash__(self) -> int:
+        """Return a hash of the text and its template."""
+        return hash((self.template, self.text))
+
     def __len__(self) -> int:
         """Return the number of tokens, including those cut off."""
         return len(self.ids)
@@ -332,7 +336,7 @@ def render_spans(
         mask_source,
         notes,
         tuple(left_out),
-        untrained,
+        {**untrained},
     )
 
 

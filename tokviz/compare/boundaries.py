@@ -25,11 +25,12 @@ from tokviz.compare.causes import Cause, Reason, reasons_of
 from tokviz.compare.figures import Figures, figures_of
 from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
 from tokviz.compare.why_other import why_other
+from tokviz.formats.loader import AnyTokenizer, as_tokenizers
 from tokviz.text import bytetext
 from tokviz.text.notebooks import displayed
 from tokviz.text.sentences import Sentence, format_sentences
-from tokviz.tokenizer.encoding.specials import AllowedSpecial
-from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
+from tokviz.tokenizer.tokenizer import Tokenizer, check_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,21 @@ class Comparison:
         self.n_replaced = n_replaced
         self._allowed = allowed_special
         self.sides = tuple(Side.of(tokenizer, text, allowed_special) for tokenizer in tokenizers)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another comparison is of the same text and equal tokenizers."""
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        return self._parts == other._parts
+
+    def __hash__(self) -> int:
+        """Return a hash of the text and the tokenizers."""
+        return hash(self._parts[:2])
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        tokenizers = tuple(side.tokenizer for side in self.sides)
+        return self.text, tokenizers, self._allowed, self.n_replaced
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -180,14 +196,22 @@ def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
 
 
 def compare(
-    text: str, tokenizers: Sequence[Tokenizer], allowed_special: AllowedSpecial = "all"
+    text: str, tokenizers: Sequence[AnyTokenizer], allowed_special: AllowedSpecial = "all"
 ) -> Comparison:
     """Encode a text with several tokenizers and find where they disagree.
 
     Args:
         text: Any `str`; see `Tokenizer.encode`.
-        tokenizers: The tokenizers. Causes compare each of them to the first.
-        allowed_special: Special tokens to recognize; see `Tokenizer.encode`.
+        tokenizers: The tokenizers, or names or paths as for `tokviz.load`. Causes compare each of
+            them to the first.
+        allowed_special: Special tokens to recognize; see `Tokenizer.encode`. At least one of the
+            tokenizers must have each of them.
+
+    Raises:
+        TokvizError: If a tokenizer cannot be loaded, or an argument is wrong.
     """
-    mended, n_replaced = bytetext.replace_surrogates(text)
-    return Comparison(mended, tokenizers, allowed_special, n_replaced)
+    loaded = as_tokenizers(tokenizers)
+    specials = SpecialTokens({name: 0 for one in loaded for name in one.special_tokens})
+    check_arguments([text], allowed_special, specials, "no tokenizer")
+    replaced, n_replaced = bytetext.replace_surrogates(text)
+    return Comparison(replaced, loaded, allowed_special, n_replaced)

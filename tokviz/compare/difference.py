@@ -15,7 +15,7 @@ proof, the verdict says that no difference was found, and how many texts were tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import zip_longest
 from operator import itemgetter
@@ -30,9 +30,9 @@ from tokviz.compare.difference_texts import aimed_texts
 from tokviz.compare.vocabularies import Int64s, VocabularyDifference, diff_vocabularies
 from tokviz.errors import PatternError
 from tokviz.explain.vocabulary.index import VocabularyIndex
-from tokviz.formats.loader import load
+from tokviz.formats.loader import AnyTokenizer, as_tokenizer
 from tokviz.formats.tokenizer_ipc import of_ranks, to_parts
-from tokviz.storage.files import StrPath, read_file
+from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
 from tokviz.text.sentences import Sentence, pluralize
 from tokviz.tokenizer.encoding.packed import PackedRanks
@@ -110,7 +110,7 @@ class TokenizerDiff:
 
     a: Tokenizer
     b: Tokenizer
-    tokens: VocabularyDifference
+    tokens: VocabularyDifference = field(compare=False)
     same_ids: bool
     vocabulary: Part
     merges: Part
@@ -148,8 +148,8 @@ class TokenizerDiff:
 
 
 def diff(
-    a: StrPath | Tokenizer,
-    b: StrPath | Tokenizer,
+    a: AnyTokenizer,
+    b: AnyTokenizer,
     *,
     seconds: float = SEARCH_SECONDS,
     on_progress: Callable[[float, TokenizerDiff], object] = lambda share, found: None,
@@ -166,7 +166,7 @@ def diff(
     Raises:
         TokvizError: If one of them cannot be loaded, or can no longer encode.
     """
-    a, b = (one if isinstance(one, Tokenizer) else load(one) for one in (a, b))
+    a, b = map(as_tokenizer, (a, b))
     tokens = diff_vocabularies(VocabularyIndex(a), VocabularyIndex(b))
     is_proven, specials, vocabulary = _prove_same(a, b), _specials(a, b), _vocabulary(a, b, tokens)
     merges, *others = _other_parts(a, b, is_proven)
@@ -194,9 +194,8 @@ def _prove_same(a: Tokenizer, b: Tokenizer) -> bool:
     for tokenizer in (a, b):
         head, tables = to_parts(tokenizer)
         del tables[_SPECIAL_TABLES]
-        pattern = tokenizer.split_pattern
         options = {key: head[key] for key in head if key not in _DESCRIPTIVE}
-        keys.append((pattern.regex, pattern.unicode_of_tiktoken, options, tables))
+        keys.append((tokenizer.split_pattern.rules, options, tables))
     return keys[0] == keys[1]
 
 
@@ -269,8 +268,7 @@ def _facts(one: Tokenizer) -> Iterator[tuple[str, str, object, str]]:
         text = pluralize(len(tables.pairs) // 2, "merge") + ", ignore_merges" * one.ignore_merges
         yield "merges", "list", (one.merges, one.ignore_merges), text
     pattern = one.split_pattern
-    steps = pattern.steps if pattern.in_steps else ()
-    value = pattern.name if one.remote else (pattern.regex, pattern.unicode_of_tiktoken, steps)
+    value = pattern.name if one.remote else pattern.rules
     yield "split pattern", kind, value, pattern.name
     notes = one.load_report.findings if one.load_report else ()
     messages = [note.message for note in notes if note.where == "normalizer"]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tokviz.errors import VocabularyError
+from tokviz.formats.loader import AnyTokenizer, as_tokenizers
 from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
@@ -120,13 +121,13 @@ def report_on(
 
 
 def compression_report(
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[AnyTokenizer],
     texts: Mapping[str, str] | Iterable[str | tuple[str, str]] | None = None,
 ) -> tuple[ReportRow, ...]:
     """Measure how many tokens texts take in several tokenizers.
 
     Args:
-        tokenizers: The tokenizers.
+        tokenizers: The tokenizers, or names or paths as for `tokviz.load`.
         texts: Texts by name, texts, or pairs of both; those of `sample_texts` if not given.
             Special tokens in them are plain text.
 
@@ -136,15 +137,16 @@ def compression_report(
     Raises:
         VocabularyError: If the ids of a text do not decode to it although the tokenizer should
             not change any text. If it is known to (`Tokenizer.lossy`), the row notes it.
+        TokvizError: If a tokenizer cannot be loaded.
     """
+    loaded = as_tokenizers(tokenizers)
     if texts is None:
         texts = sample_texts()
     elif isinstance(texts, str):
         texts = [texts]
     named = texts.items() if isinstance(texts, Mapping) else map(_named, texts)
     rows = (
-        measured(tokenizers, name, bytetext.replace_surrogates(text)[0], False)
-        for name, text in named
+        measured(loaded, name, bytetext.replace_surrogates(text)[0], False) for name, text in named
     )
     return tuple(row for group in rows for row in group)
 

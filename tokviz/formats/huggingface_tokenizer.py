@@ -117,6 +117,10 @@ class HuggingFaceTokenizer(Tokenizer):
         made._library.trust()
         return made
 
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        return *super()._parts, self._library.checksum
+
     def close(self) -> None:
         """End the child process; the tokenizer can no longer encode."""
         self._library.close()
@@ -208,11 +212,13 @@ class HuggingFaceTokenizer(Tokenizer):
         pre_token_borders = np.array([0, *self._pre_token_ends(text, encoding)], np.int64)
         special_ids = list(self.special_tokens.values())
         return Tokenization(
+            text=text,
             ids=encoding.ids.tolist(),
             byte_spans=spans_between(borders),
             pre_tokens=spans_between(pre_token_borders),
             special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
             n_replaced=n_replaced,
+            _tokenizer=self,
         )
 
     def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:

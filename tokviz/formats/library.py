@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from array import array
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tokviz.errors import JobError, PatternError, TokvizError
@@ -68,16 +69,19 @@ class LibraryFacts:
 class LibraryTokenizer:
     """One `tokenizer.json` in a child process. Thread-safe; calls wait for each other."""
 
-    def __init__(self, path: StrPath, *, limits: Budget | None = None) -> None:
+    def __init__(
+        self, path: StrPath, *, limits: Budget | None = None, checksum: str | None = None
+    ) -> None:
         """Read the file; the child starts with the first call.
 
-        Until `trust` is called, all the child's work must fit into `limits`.
+        Until `trust` is called, all the child's work must fit into `limits`. The child refuses the
+        file if it has another `checksum`, by default that of the file now.
 
         Raises:
             InputFileError: If the file cannot be read.
         """
         self._path = absolute(path)
-        self._checksum = fingerprint(path)
+        self.checksum = checksum or fingerprint(path)
         self.budget = limits or budget(bytes_of(path))
         # The job counts its own processor time, because loading and checking share one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
@@ -85,6 +89,11 @@ class LibraryTokenizer:
         self._jobs = JobClient("huggingface_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
         # Ends the child when this object is collected.
         weakref.finalize(self, self._jobs.close)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by the path: the copy starts a child of its own."""
+        made = partial(LibraryTokenizer, limits=self.budget, checksum=self.checksum)
+        return made, (self._path,), {"_trusted": self._trusted}
 
     def trust(self) -> None:
         """Give every later call a budget of its own, by the length of its text."""
@@ -190,7 +199,7 @@ class LibraryTokenizer:
         # No reference to `self`: the client keeps the request, and would keep this object alive.
         file = {
             "path": self._path,
-            "sha256": self._checksum,
+            "sha256": self.checksum,
             "load_seconds": self.budget.cpu_seconds,
         }
         return self._jobs.ask([{**file, **body}])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from os import PathLike
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from tokviz.errors import InputFileError
+from tokviz.errors import ArgumentTypeError, InputFileError
 from tokviz.formats.budget import before_large
 from tokviz.formats.registry import HUB_PREFIX, is_path_of_file, resolve_name
 from tokviz.storage.files import StrPath
@@ -17,6 +18,9 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from tokviz.formats.hf_native import NeedsLibrary
     from tokviz.formats.recognize import RecognizedFile
+
+AnyTokenizer = Tokenizer | StrPath
+"""A tokenizer, or a name or path for `load`."""
 
 _loaded: dict[str, Tokenizer] = {}
 _lock = Lock()
@@ -61,13 +65,47 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
         return tokenizer
     if not isinstance(name, str) or is_path_of_file(name):
         return _load_file(read, name, split_pattern)
-    builtin = resolve_name(name)
-    if split_pattern is not None:
+    if split_pattern is not None and resolve_name(name):
         raise InputFileError(name, "has its own split pattern: leave the other one out")
+    return built_in(name)
+
+
+def built_in(name: str) -> Tokenizer:
+    """Return a built-in tokenizer, always the same object.
+
+    Raises:
+        UnknownTokenizerError: If there is none of this name.
+    """
+    builtin = resolve_name(name)
     with _lock:
         if builtin.name not in _loaded:
             _loaded[builtin.name] = builtin.load()
         return _loaded[builtin.name]
+
+
+def is_shared(tokenizer: Tokenizer) -> bool:
+    """Return whether `built_in` returns this object for its name."""
+    return _loaded.get(tokenizer.name) is tokenizer
+
+
+def as_tokenizer(tokenizer: AnyTokenizer) -> Tokenizer:
+    """Return a tokenizer, loaded as by `load` if it is a name or a path.
+
+    Raises:
+        TokvizError: If it cannot be loaded.
+    """
+    return tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
+
+
+def as_tokenizers(tokenizers: Iterable[AnyTokenizer]) -> list[Tokenizer]:
+    """Return several tokenizers; see `as_tokenizer`.
+
+    Raises:
+        TokvizError: If one cannot be loaded.
+    """
+    if isinstance(tokenizers, (str, PathLike, Tokenizer)):
+        raise ArgumentTypeError("one tokenizer is not a list of tokenizers: put it in brackets")
+    return [*map(as_tokenizer, tokenizers)]
 
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:

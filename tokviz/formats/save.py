@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tokviz.errors import FormatError, OutputFileError, SpecialTokenError
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import to_tokenizer_json
+from tokviz.formats.loader import AnyTokenizer, as_tokenizer
 from tokviz.formats.minbpe import to_minbpe
 from tokviz.formats.rank_order import first_unmerged, listed_merges
 from tokviz.formats.sidecar import SUFFIX, to_sidecar
@@ -152,15 +153,19 @@ FORMATS: dict[str, SaveFormat] = {
 """Every format by name."""
 
 
-def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]:
+def what_is_lost(tokenizer: AnyTokenizer, format: str = "huggingface") -> list[str]:
     """Return phrases for the properties of a tokenizer that a format cannot hold.
 
     Ids of ordinary text are never lost: if they would be, `save` raises an error.
 
+    Args:
+        tokenizer: The tokenizer, or a name or path as for `tokviz.load`.
+        format: See `Tokenizer.save`.
+
     Raises:
         FormatError: If the format is unknown, or cannot hold the tokenizer at all.
     """
-    found = _format(format)
+    tokenizer, found = as_tokenizer(tokenizer), _format(format)
     found.write(_saveable(tokenizer))
     lost = [*found.losses(tokenizer)]
     if tokenizer.normalizer and format != "huggingface":

@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -66,10 +66,42 @@ def longer(memory: memoryview, n: int) -> memoryview:
     return larger
 
 
-class HasMemory(Protocol):
-    """An object that keeps memory by name."""
+class HasMemory:
+    """An object that keeps memory by name; equal to others with equal public attributes.
+
+    Attributes:
+        memory: The memory by name.
+    """
 
     memory: dict[str, Memory]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all public attributes are equal."""
+        if type(other) is not type(self):
+            return NotImplemented
+        own, others = _public(self), _public(other)
+        return own == others
+
+    __hash__ = None  # type: ignore[assignment]  # the memory can change
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with arrays in place of memory, which cannot be pickled."""
+        return {name: _as_array(value) for name, value in vars(self).items()}
+
+
+def _public(owner: HasMemory) -> dict[str, Any]:
+    """Return the public attributes, with lists in place of memory."""
+    attributes = {name: value for name, value in vars(owner).items() if name[0] != "_"}
+    memory = {name: one.tolist() for name, one in owner.memory.items()}
+    return {**attributes, "memory": memory}
+
+
+def _as_array(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, dict):
+        return {name: _as_array(one) for name, one in value.items()}
+    return np.asarray(value) if isinstance(value, memoryview) else value
 
 
 class Column:

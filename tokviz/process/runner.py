@@ -10,6 +10,7 @@ the client.)
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from tokviz.errors import JobError, TokvizError
 from tokviz.process.child import ChildProcess, JobTimeoutError
@@ -130,6 +132,7 @@ class JobClient:
         self._closed = False
         self._owner: threading.Thread | None = None
         self._calls = threading.Lock()
+        _clients.add(self)
 
     def call(
         self,
@@ -239,6 +242,12 @@ class JobClient:
                 run.canceled = True
                 run.handlers.on_dropped(run.id)
         self._next = None
+
+    def forget_child(self) -> None:
+        """Leave the child to the parent of this forked process, which has no threads either."""
+        self._changed, self._calls = threading.Condition(), threading.Lock()
+        _left_children.append(self._child)
+        self._child = self._next = self._active = self._owner = None
 
     # -- in the owner's thread
 
@@ -383,3 +392,17 @@ class JobClient:
         with self._changed:
             child.has_ended = True
             self._changed.notify_all()
+
+
+_clients: WeakSet[JobClient] = WeakSet()
+_left_children: list[ChildProcess | None] = []
+"""Children of the parent of this process. To free them would wait for locks of its threads."""
+
+
+def _forget_children() -> None:
+    for client in [*_clients]:
+        client.forget_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_children)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import reprlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
+from operator import index
 from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, VocabularyError
+from tokviz.errors import (
+    ArgumentTypeError,
+    PatternError,
+    SpecialTokenError,
+    TokenIdError,
+    VocabularyError,
+)
 from tokviz.text import bytetext
 from tokviz.text.notebooks import displayed
 from tokviz.tokenizer.encoding.encoded import ToBytes
@@ -22,6 +31,7 @@ from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, No
 from tokviz.tokenizer.encoding.packed import Tables, check_tokens, pack_merges
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.encoding.specials import (
+    ALLOWED_SPECIAL,
     AllowedSpecial,
     PostProcessor,
     SpecialTokens,
@@ -38,16 +48,23 @@ if TYPE_CHECKING:
     from tokviz.tokenizer.report import Report
 
 
+_COMPUTED = ("derived", "token_sizes", "vocab")
+"""Attributes that are computed from others when needed."""
+
+
 def _format_module(name: str) -> ModuleType:
     """Import a module of `tokviz.formats` late, because the formats import this module."""
     return import_module(f"tokviz.formats.{name}")
 
 
 @displayed("tokenization")
-class Tokenization(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tokenization:
     """The tokens of one text.
 
     Attributes:
+        text: The text, in which lone surrogates are replaced. Bytes that are not UTF-8 are escaped
+            as by Python's `surrogateescape`.
         ids: The token ids, n of them.
         byte_spans: Start and end of every token in the text's bytes; shape (n, 2), int64. The spans
             tile the bytes.
@@ -58,11 +75,48 @@ class Tokenization(NamedTuple):
             text after that replacement.
     """
 
+    text: str
     ids: list[int]
     byte_spans: npt.NDArray[np.int64]
     pre_tokens: npt.NDArray[np.int64]
     special: npt.NDArray[np.bool_]
-    n_replaced: int = 0
+    n_replaced: int
+    _tokenizer: Tokenizer | None = field(repr=False)
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        """The bytes of each token in the vocabulary; normalization can make the text differ."""
+        assert self._tokenizer is not None
+        known = {token_id: self._tokenizer.token_bytes(token_id) for token_id in {*self.ids}}
+        return [known[token_id] for token_id in self.ids]
+
+    @cached_property
+    def char_spans(self) -> npt.NDArray[np.int64]:
+        """Start and end of the characters of which each token has bytes; shape (n, 2), int64.
+
+        Tokens that share the bytes of a character have spans that overlap.
+        """
+        import numpy as np
+
+        return np.stack(_char_offsets(self.text, *self.byte_spans.T), axis=1)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all attributes are equal."""
+        if not isinstance(other, Tokenization):
+            return NotImplemented
+        lists = [(it.text, it.ids, it.n_replaced, it.tokens) for it in (self, other)]
+        arrays = ("byte_spans", "pre_tokens", "special")
+        return lists[0] == lists[1] and all(
+            getattr(self, name).tolist() == getattr(other, name).tolist() for name in arrays
+        )
+
+    def __hash__(self) -> int:
+        """Return a hash of the text."""
+        return hash(self.text)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with the tokens instead of the tokenizer."""
+        return {**vars(self), "tokens": self.tokens, "_tokenizer": None}
 
 
 @displayed("tokenizer")
@@ -292,6 +346,51 @@ class Tokenizer:
         n_tokens = len(self._special_bytes.keys() | {*self.tables.ids()})
         return f"<Tokenizer {self.name}: {n_tokens:,} tokens>"
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether another tokenizer has the same parts; names and sources do not count.
+
+        `tokviz.diff` compares tokenizers in detail.
+        """
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self is other or self._parts == other._parts
+
+    def __hash__(self) -> int:
+        """Return a hash of the parts that are fast to compare."""
+        return hash((self.n_vocab, self.split_pattern.rules))
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        """All that ids depend on."""
+        rules, post = self.split_pattern.rules, self.post_processor
+        return type(self), self._encoder, self.specials, rules, self.normalizer, post
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Support pickling: a built-in tokenizer by its name, others by their content."""
+        loader = _format_module("loader")
+        if loader.is_shared(self):
+            return loader.built_in, (self.name,)
+        return super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes that others are not computed from."""
+        return {name: value for name, value in vars(self).items() if name not in _COMPUTED}
+
+    def __copy__(self) -> Tokenizer:
+        """Return another tokenizer with the same content, which cannot change."""
+        made = type(self).__new__(type(self))
+        vars(made).update(self.__getstate__())
+        return made
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        """Return a copy; see `__copy__`."""
+        return copy(self)
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What other modules compute from this tokenizer and cache, by a name."""
+        return {}
+
     # -- encoding
 
     def encode(
@@ -341,7 +440,11 @@ class Tokenizer:
 
         A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
         """
-        return self.encode_to_array(bytetext.from_bytes(data), allowed_special).tolist()
+        if isinstance(data, str):
+            raise ArgumentTypeError("the data is a str, not bytes: call encode")
+        text = bytetext.from_bytes(data)
+        check_arguments([text], allowed_special, self.specials, self.name)
+        return self.encode_to_array(text, allowed_special).tolist()
 
     def encode_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -400,12 +503,7 @@ class Tokenizer:
             text_ends = np.append(0, np.where(is_space, 0, places + 1)[:-1])
             firsts = np.minimum(spaces_end[firsts], lasts)
             lasts = np.maximum(firsts, np.maximum.accumulate(text_ends)[lasts])
-        if not text.isascii():
-            codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-            starts = np.append(0, np.cumsum(bytetext.utf8_sizes(codes)))
-            firsts = np.searchsorted(starts, firsts, "right") - 1
-            lasts = np.searchsorted(starts, lasts, "left")
-        return firsts, lasts
+        return _char_offsets(text, firsts, lasts)
 
     def changes(self, text: str) -> bool:
         """Return whether normalization changes byte text; unknown and False if `remote`."""
@@ -433,6 +531,7 @@ class Tokenizer:
 
         Items are encoded independently: no pre-token extends beyond the end of an item.
         """
+        _check_many(lines, "encode")
         for line in lines:
             yield from self.encode(line, allowed_special)
 
@@ -455,10 +554,16 @@ class Tokenizer:
         self, texts: Iterable[str], allowed_special: AllowedSpecial = "all"
     ) -> list[list[int]]:
         """Encode texts independently, faster than in separate calls."""
+        _check_many(texts, "encode")
         return [ids.tolist() for ids in self._encode_any([*texts], allowed_special)]
+
+    def count(self, text: str, allowed_special: AllowedSpecial = "all") -> int:
+        """Return the number of tokens of a text; see `encode`."""
+        return len(self._encode_any([text], allowed_special)[0])
 
     def _encode_any(self, texts: Sequence[str], allowed: AllowedSpecial) -> list[array[int]]:
         """Encode any texts; replace surrogates only after a conversion to bytes has failed."""
+        check_arguments(texts, allowed, self.specials, self.name)
         try:
             return [*self.encode_byte_texts(texts, allowed, str.encode)]
         except UnicodeEncodeError:
@@ -543,8 +648,9 @@ class Tokenizer:
 
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
+            ArgumentTypeError: If an id is not an integer.
         """
-        listed = list(ids)
+        listed = _checked_ids(ids)
         known = {token_id: self.bytes_of(token_id) for token_id in set(listed)}
         tokens = {token_id: token for token_id, token in known.items() if token is not None}
         if len(tokens) < len(known):
@@ -564,9 +670,17 @@ class Tokenizer:
 
         Raises:
             TokenIdError: If an id is not in the vocabulary.
+            ArgumentTypeError: If an id is not an integer.
         """
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         return data.decode("utf-8", "replace")
+
+    def decode_batch(
+        self, batch: Iterable[Iterable[int]], *, skip_special_tokens: bool = False
+    ) -> list[str]:
+        """Return the text of each list of token ids; see `decode`."""
+        _check_many(batch, "decode")
+        return [self.decode(ids, skip_special_tokens=skip_special_tokens) for ids in batch]
 
     # -- tokens with their positions
 
@@ -577,6 +691,7 @@ class Tokenizer:
             text: Any `str`; see `encode`.
             allowed_special: See `encode`.
         """
+        check_arguments([text], allowed_special, self.specials, self.name)
         try:
             return self._tokenize(text, allowed_special, to_bytes=str.encode)
         except UnicodeEncodeError:
@@ -653,7 +768,7 @@ class Tokenizer:
             token_borders = places[token_borders]
             pre_token_borders = np.unique(places[pre_token_borders])
         spans, pre_tokens = spans_between(token_borders), spans_between(pre_token_borders)
-        return Tokenization(ids.tolist(), spans, pre_tokens, flags, n_replaced)
+        return Tokenization(text, ids.tolist(), spans, pre_tokens, flags, n_replaced, self)
 
     def _pre_tokens(self, text: str) -> list[int]:
         """Return the end of each pre-token of plain text, in characters."""
@@ -751,6 +866,70 @@ class Tokenizer:
         return self.tables.token(token_id) if special is None else special
 
 
+_REMEDIES = {
+    "NoneType": 'use "" for an empty text',
+    **dict.fromkeys(("bytes", "bytearray", "memoryview"), "decode it, or call encode_bytes"),
+    **dict.fromkeys(("list", "tuple", "set", "generator"), "call encode_batch for several texts"),
+}
+"""What to do with a value that is not a text, by the name of its type."""
+
+
+def check_arguments(
+    texts: Iterable[object], allowed: object, specials: SpecialTokens, name: str
+) -> None:
+    """Check texts to encode, and the special tokens to recognize.
+
+    Args:
+        texts: The texts.
+        allowed: The special tokens to recognize; see `Tokenizer.encode`.
+        specials: The special tokens of the tokenizer.
+        name: The name of the tokenizer.
+
+    Raises:
+        ArgumentTypeError: If a text is not a `str`, or `allowed` is of another type.
+        SpecialTokenError: If `allowed` contains a text that is not a special token.
+    """
+    for text in texts:
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            remedy = _REMEDIES.get(kind, "convert it with str()")
+            raise ArgumentTypeError(f"the text is not a str but of type {kind}: {remedy}")
+    if not isinstance(allowed, str):
+        if not isinstance(allowed, Set | list | tuple):
+            raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+        specials.check_known(allowed, name)
+
+
+def _check_many(items: object, method: str) -> None:
+    """Check that the argument of a method for batches is not one text."""
+    if isinstance(items, (str, bytes)):
+        raise ArgumentTypeError(f"a single text is not a batch: put it in a list, or call {method}")
+
+
+def _checked_ids(ids: Iterable[int]) -> list[int]:
+    """Return ids as a list.
+
+    Raises:
+        ArgumentTypeError: If they are not integers.
+    """
+    if isinstance(ids, (str, bytes)):
+        raise ArgumentTypeError("this is text, not token ids: decode takes the result of encode")
+    if not isinstance(ids, Iterable):
+        remedy = f"use [{ids}] for a single id" if isinstance(ids, int) else "use a list of ids"
+        raise ArgumentTypeError(f"{ids!r} is not a list of token ids: {remedy}")
+    checked = list[int]()
+    given = list(ids)
+    try:
+        checked.extend(map(index, given))
+    except TypeError:
+        wrong = given[len(checked)]
+        is_list = isinstance(wrong, Iterable) and not isinstance(wrong, (str, bytes))
+        remedy = "call decode_batch for several lists" if is_list else "token ids are integers"
+        where = f"{reprlib.repr(wrong)} (position {len(checked)} of the ids)"
+        raise ArgumentTypeError(f"{where} is not a token id: {remedy}") from None
+    return checked
+
+
 def _specials(
     special_tokens: Sequence[str] | Mapping[str, int] | SpecialTokens | None,
     vocab: Mapping[int, bytes],
@@ -776,6 +955,20 @@ def _specials(
         ids[name] = next_id if known_id is None else known_id
         next_id += known_id is None
     return SpecialTokens(ids)
+
+
+def _char_offsets(
+    text: str, firsts: npt.NDArray[np.int64], lasts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Convert starts and ends in bytes of byte text to characters; parts of one count as it."""
+    import numpy as np
+
+    if not text.isascii():
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        starts = np.append(0, np.cumsum(bytetext.utf8_sizes(codes)))
+        firsts = np.searchsorted(starts, firsts, "right") - 1
+        lasts = np.searchsorted(starts, lasts, "left")
+    return firsts, lasts
 
 
 def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -21,6 +21,7 @@ from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokviz.kernels.memory import HasMemory
 from tokviz.storage.files import absolute
 from tokviz.text.glyphs import safe
 from tokviz.training.history import TrainingHistory
@@ -49,7 +50,7 @@ class FileShare(NamedTuple):
     share: float
 
 
-class Attribution:
+class Attribution(HasMemory):
     """Counts of each merge in each of the largest files.
 
     Attributes:
@@ -74,7 +75,7 @@ class Attribution:
             history: The merges.
             n_bytes: Bytes of the corpus: its tokens before the first merge.
         """
-        self.sources, self.memory = sources, memory
+        self.sources, self.memory = tuple(sources), dict(memory)
         self._n_tokens, self._n_bytes = history.memory["n_tokens"], n_bytes
 
     def of(self, k: int) -> list[FileShare]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokviz.kernels.memory import Column
+from tokviz.kernels.memory import Column, HasMemory
 from tokviz.text.notebooks import displayed
 from tokviz.training.settings import N_BYTES, IdLayout
 
@@ -24,7 +24,7 @@ _IDS = ("left_id", "right_id", "new_id", "runner_up_left", "runner_up_right")
 
 
 @displayed("training_history")
-class TrainingHistory:
+class TrainingHistory(HasMemory):
     """The merges of a training in order; every array has one entry per merge.
 
     Attributes:
@@ -54,22 +54,11 @@ class TrainingHistory:
     def __init__(self, **memory: Memory) -> None:
         """Take the memory of every array, by name."""
         assert memory.keys() == set(_names(TrainingHistory))
-        self.memory: dict[str, Memory] = memory
+        self.memory = memory
 
     def __len__(self) -> int:
         """Return the number of merges."""
         return len(self.memory["new_id"])
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether all arrays are equal."""
-        if not isinstance(other, TrainingHistory):
-            return NotImplemented
-        arrays, others = self.arrays(), other.arrays()
-        return len(self) == len(other) and all(
-            (arrays[name] == others[name]).all() for name in arrays
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # the arrays can change
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the arrays by name."""

@@ -8,7 +8,7 @@ from itertools import accumulate
 from operator import mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tokviz.kernels.memory import Column
+from tokviz.kernels.memory import Column, HasMemory
 
 if TYPE_CHECKING:
     from tokviz.kernels.memory import Memory
@@ -33,7 +33,7 @@ class FileCounts(NamedTuple):
     times: Memory
 
 
-class PreTokenCounts:
+class PreTokenCounts(HasMemory):
     """The distinct pre-tokens of a corpus in the order of their first occurrence.
 
     Attributes:
@@ -71,7 +71,7 @@ class PreTokenCounts:
         by_file: Sequence[FileCounts] = (),
     ) -> None:
         """Create the counts from their arrays and totals."""
-        self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
+        self.memory = {"data": data, "offsets": offsets, "counts": counts}
         self._lengths, self._n_occurrences = lengths, n_occurrences
         self.n_bytes = n_bytes
         self.n_chars = n_chars

@@ -201,12 +201,12 @@ class TrainingRun(NamedTuple):
             )
             stored = tuple(Stored(**fields) for fields in about["corpus"].get("stored", ()))
             run = run._replace(attribution=attribution, stored=stored)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
             raise
         except TokvizError as error:
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         try:
             with gc_paused():
                 run_checks.check_history(run.history, tokenizer, run.settings)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from tokviz.compare.check_bpe.mistakes import COMBINABLE, MISTAKES, Mistake
 from tokviz.compare.check_bpe.trainer import Setup, Table, count, learn, pair_table
@@ -28,12 +29,10 @@ class Explanation:
 
     Attributes:
         mistakes: One mistake or two.
-        setup: The rules of a trainer that makes them.
-        n_equal: Number of the learner's merges that it reproduces from the start.
+        n_equal: Number of the learner's merges that they reproduce from the start.
     """
 
     mistakes: tuple[Mistake, ...]
-    setup: Setup
     n_equal: int
 
 
@@ -161,7 +160,7 @@ def check_bpe(
         base = base._replace(tie_break=rule)
         reference = [*learn(base, search.counts, len(merges), should_stop)]
         k = search.n_equal_in(reference)
-        results.append((k, base, reference, list[Explanation]()))
+        results.append((k, base, reference, list[_Attempt]()))
     if max(k for k, *_ in results) < len(merges):
         results = [
             (k, base, reference, search.explain(base, k, seconds / len(rules)))
@@ -180,11 +179,19 @@ def check_bpe(
         reference,
         k,
         base,
-        tuple(explanations),
+        tuple(Explanation(it.mistakes, it.n_equal) for it in explanations),
         not search.is_over,
         tuple(problems),
         *tables,
     )
+
+
+class _Attempt(NamedTuple):
+    """Mistakes that were tried: the rules of a trainer that makes them, and its equal merges."""
+
+    mistakes: tuple[Mistake, ...]
+    setup: Setup
+    n_equal: int
 
 
 class _Search:
@@ -232,7 +239,7 @@ class _Search:
             n += 1
         return n
 
-    def explain(self, base: Setup, n_equal: int, seconds: float) -> list[Explanation]:
+    def explain(self, base: Setup, n_equal: int, seconds: float) -> list[_Attempt]:
         """Return the best explanations: a single mistake, two, or a mistake before another one."""
         started = time.monotonic()
         self._end, self.n_equal, self.is_over = started + seconds, n_equal, False
@@ -258,9 +265,7 @@ class _Search:
                 best = best or self._best([explanation])
         return best
 
-    def _tried(
-        self, attempts: Iterable[tuple[tuple[Mistake, ...], Setup]]
-    ) -> Iterator[Explanation]:
+    def _tried(self, attempts: Iterable[tuple[tuple[Mistake, ...], Setup]]) -> Iterator[_Attempt]:
         for mistakes, setup in attempts:
             self._on_progress(" and ".join(mistake.name for mistake in mistakes))
             for variant in mistakes[-1].variants(setup):
@@ -269,9 +274,9 @@ class _Search:
                     n = self.n_equal_in(learn(variant, counts, len(self._merges), self.should_stop))
                 if self.is_over and n < len(self._merges):
                     return
-                yield Explanation(mistakes, variant, n)
+                yield _Attempt(mistakes, variant, n)
 
-    def _best(self, explanations: list[Explanation]) -> list[Explanation]:
+    def _best(self, explanations: list[_Attempt]) -> list[_Attempt]:
         most = max((it.n_equal for it in explanations), default=0)
         found = {it.mistakes: it for it in explanations if it.n_equal == most > self.n_equal}
         return [*found.values()]

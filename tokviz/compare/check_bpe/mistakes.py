@@ -44,6 +44,15 @@ class Mistake(NamedTuple):
     source: str
     variants: Variants
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by name."""
+        return get_mistake, (self.name,)
+
+
+def get_mistake(name: str) -> Mistake:
+    """Return the mistake with this name."""
+    return MISTAKES[name]
+
 
 def _with(**rules: Any) -> Variants:
     """Return all combinations of the rules; a list holds alternatives."""

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from operator import sub
+from typing import Any
 
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.storage.files import StrPath
@@ -63,6 +64,20 @@ class PackedRanks:
         self = cls.__new__(cls)
         self._set(data, "", ids)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by the stored form."""
+        return PackedRanks.of, (self.data[:], self.sparse_ids)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another vocabulary has the same tokens with the same ranks."""
+        if not isinstance(other, PackedRanks):
+            return NotImplemented
+        return self.sparse_ids == other.sparse_ids and self.data[:] == other.data[:]
+
+    def __hash__(self) -> int:
+        """Return a hash of the number of tokens."""
+        return hash(len(self._ids))
 
     def _set(self, data: mmap.mmap | bytes, path: StrPath, ids: array[int] | None) -> None:
         if data[: len(MAGIC)] != MAGIC:
@@ -263,6 +278,20 @@ class PackedMerges:
         self.tokens, self.lengths = packed.tokens, packed.lengths
         # A text needs the same pairs again and again, and a lookup takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling by the parts that the others are computed from."""
+        return PackedMerges, (self.packed, self.pairs, self.firsts)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another vocabulary has the same tokens and merges."""
+        if not isinstance(other, PackedMerges):
+            return NotImplemented
+        return self.pairs == other.pairs and self.packed == other.packed
+
+    def __hash__(self) -> int:
+        """Return a hash of the number of tokens."""
+        return hash(self.packed)
 
     @classmethod
     def none(cls, packed: PackedRanks) -> PackedMerges:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, islice
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import VocabularyError
 from tokviz.text import bytetext
@@ -45,6 +45,20 @@ class SegmentEncoder:
         self._compiled: BulkEncoder | None = None
         self._is_prepared = False
         self._pre_tokens: dict[bytes, list[int]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling without the caches."""
+        return partial(SegmentEncoder, whole=self._whole), (self._tables,)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another encoder returns the same tokens for every text."""
+        if not isinstance(other, SegmentEncoder):
+            return NotImplemented
+        return self._whole == other._whole and self._tables == other._tables
+
+    def __hash__(self) -> int:
+        """Return a hash of the vocabulary."""
+        return hash(self._tables)
 
     def encode(
         self,

@@ -11,14 +11,16 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tokviz.errors import SpecialTokenError
 
 AllowedSpecial = Literal["all", "none", "huggingface"] | Set[str] | list[str] | tuple[str, ...]
 """Special tokens to recognize in a text; others are plain text. See `Tokenizer.encode`."""
-
+ALLOWED_SPECIAL = "use 'all', 'none', 'huggingface' or a set of special tokens"
+"""The values of `AllowedSpecial` in words."""
 
 MOST_COMPILED = 1_000
 """Up to this many special tokens, a regex finds them; `re` takes seconds to compile more."""
@@ -140,6 +142,22 @@ class SpecialTokens:
         self.blank = frozenset(filter(str.isspace, non_special))
         self.longest = max(map(len, self.ids), default=0)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling without the compiled patterns."""
+        return SpecialTokens, self._parts
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether other special tokens have the same ids and flags."""
+        return isinstance(other, SpecialTokens) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        """Return a hash of the texts."""
+        return hash(frozenset(self.ids))
+
+    @property
+    def _parts(self) -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
+        return self.ids, self.normalized, self.non_special
+
     @cached_property
     def pattern(self) -> Pattern | None:
         """A pattern that matches any special token, the longest first; None if there are none."""
@@ -158,6 +176,23 @@ class SpecialTokens:
     def _white_space(self) -> Search:
         return search_for(self.blank, self.normalized)
 
+    def check_known(self, texts: Iterable[str], tokenizer: str) -> None:
+        """Check that texts are special tokens.
+
+        Args:
+            texts: The texts.
+            tokenizer: The name of the tokenizer, or "no tokenizer".
+
+        Raises:
+            SpecialTokenError: If one is not; it suggests the closest special tokens.
+        """
+        for text in texts:
+            if text not in self.ids:
+                near = get_close_matches(str(text), self.ids, n=3, cutoff=0.4)
+                shown = " or ".join(map(repr, near))
+                remedy = f"did you mean {shown}?" if near else "see its special_tokens"
+                raise SpecialTokenError(f"{tokenizer} has no special token {text!r}: {remedy}")
+
     def search(self, allowed: AllowedSpecial | bool) -> Search:
         """Return the search for the special tokens to recognize.
 
@@ -174,10 +209,7 @@ class SpecialTokens:
         if not allowed or allowed == "none":
             return self._white_space
         if isinstance(allowed, str | bool):
-            raise SpecialTokenError(
-                f"allowed_special is {allowed!r}: use 'all', 'none', 'huggingface' or a set of "
-                "special tokens"
-            )
+            raise SpecialTokenError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
         return search_for((text for text in self.ids if text in allowed), self.normalized)
 
 

@@ -102,6 +102,11 @@ class SplitPattern(NamedTuple):
     steps: tuple[SplitStep, ...] = ()
     in_steps: bool = False
 
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """All that decides about the pre-tokens."""
+        return self.regex, self.unicode_of_tiktoken, self.steps if self.in_steps else ()
+
     def compile(self) -> Pattern[str]:
         """Compile the regex, once for all texts.
 

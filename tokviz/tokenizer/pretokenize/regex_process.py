@@ -81,12 +81,12 @@ def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:
     memory["n_chars"] = len(text)
 
 
-def _forget_children() -> None:
-    """Leave the children to the parent of a forked process."""
-    global _clients, _lock
-    _clients, _lock = {}, Lock()
+def _renew_lock() -> None:
+    """Replace the lock, which a thread of a forked process may have held."""
+    global _lock
+    _lock = Lock()
 
 
 atexit.register(close)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_children)
+    os.register_at_fork(after_in_child=_renew_lock)
