@@ -16,7 +16,7 @@ KEYWORDS = {
 
 
 class Validator:
-    """Checks values against a schema."""
+    """Checks values against a schema, by which keys that it does not mention are wrong."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._root = schema
@@ -51,7 +51,8 @@ class Validator:
         if isinstance(value, dict):
             lacking = [key for key in schema.get("required", ()) if key not in value]
             yield from (f"{at} lacks {key!r}" for key in lacking)
-            known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+            known = schema.get("properties", {})
+            others = schema.get("additionalProperties", not known)
             for key, item in value.items():
                 yield from self._problems(item, known.get(key, others), f"{at}.{key}")
 
