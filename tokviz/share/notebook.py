@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tokviz.training.run import TrainingRun
 
 MOST_TOKENS = 400
-"""Maximum number of tokens shown of a text in one tokenizer."""
+"""Maximum number of tokens shown of a text in one tokenizer, and of rows."""
 _MOST_CHARS, _MOST_CHIP_CHARS = 300, 160
 _MOST_NAMES, _MOST_NEW_TOKENS = 8, 20
 _MOST_POINTS = 200
@@ -49,7 +49,10 @@ _SAMPLE = "Tokenizers split text into tokens: naïve, 12345, 🙂".encode()
 _WIDTH, _HEIGHT, _MARGIN = 320, 120, 20
 _LINE = "#3b82f6"
 _CHIP = "border-radius:3px;box-shadow:inset 1px 0 #8888;unicode-bidi:isolate"
-_TEXT = "white-space:pre-wrap;overflow-wrap:anywhere;font-family:monospace;line-height:1.7"
+_TEXT = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;font-family:monospace;line-height:1.7;"
+    "max-height:24em;overflow:auto"
+)
 
 
 class View(NamedTuple):
@@ -74,10 +77,14 @@ def to_html(view: View) -> str:
     """Return a view as HTML."""
     lines = [f"<div><b>{escape(view.title)}</b>"]
     for name, value in view.present():
-        words = f"{value:,}" if isinstance(value, int) else str(value)
+        words = ", ".join(map(_words, value if isinstance(value, tuple) else [value]))
         label = name.removeprefix("n_").replace("_", " ")
         lines.append(f'<div><span style="opacity:.7">{label}:</span> {_escaped(words)}</div>')
     return "\n".join([*lines, *view.body, "</div>"])
+
+
+def _words(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # -- one function per class
@@ -118,10 +125,10 @@ def tokenization(shown: Tokenization) -> View:
 
 def comparison(shown: Comparison) -> View:
     """Describe a text in several tokenizers: the tokens on which they disagree have a color."""
-    names = (side.tokenizer.name for side in shown.sides)
     facts = {
+        "tokenizers": tuple(side.tokenizer.name for side in shown.sides),
         "n_bytes": len(shown.data),
-        "n_tokens": dict(zip(names, shown.counts, strict=True)),
+        "n_tokens": shown.counts,
         "n_disagreements": len(shown.spans),
     }
     long = [side.ends for side in shown.sides if len(side.ends) > MOST_TOKENS]
@@ -217,7 +224,9 @@ def _figure(figure: Callable[[], Figure], n_tokens: int = 0) -> Iterator[str]:
     """
     for part in figure().parts:
         yield _note(part.heading) if part.heading else ""
-        rows = ("".join(_item(chip, label) for chip, label in row) for row in part.rows())
+        shown = islice(part.rows(), MOST_TOKENS + 1)
+        rows = ["".join(_item(*item) for item in row) for row in shown]
+        rows[MOST_TOKENS:] = ["…"] * (len(rows) > MOST_TOKENS)
         yield f'<div style="{_TEXT}">{"<br>".join(rows)}</div>'
     if n_tokens > MOST_TOKENS:
         yield _note(f"The first {MOST_TOKENS:,} of {n_tokens:,} tokens are shown.")
