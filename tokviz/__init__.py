@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from tokviz.errors import VocabularyError as VocabularyError
     from tokviz.formats.loader import load as load
     from tokviz.formats.save import what_is_lost as what_is_lost
+    from tokviz.tokenizer.encoding.tokenization import Tokenization as Tokenization
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern as SplitPattern
-    from tokviz.tokenizer.tokenizer import Tokenization as Tokenization
     from tokviz.tokenizer.tokenizer import Tokenizer as Tokenizer
     from tokviz.training.progress import TrainProgress as TrainProgress
     from tokviz.training.run import TrainingRun as TrainingRun
@@ -57,7 +57,8 @@ _NAMES = {
     "tokviz.formats.loader": "load",
     "tokviz.formats.save": "what_is_lost",
     "tokviz.tokenizer.pretokenize.patterns": "SplitPattern",
-    "tokviz.tokenizer.tokenizer": "Tokenization Tokenizer",
+    "tokviz.tokenizer.encoding.tokenization": "Tokenization",
+    "tokviz.tokenizer.tokenizer": "Tokenizer",
     "tokviz.training.progress": "TrainProgress",
     "tokviz.training.run": "TrainingRun",
     "tokviz.training.train": "train train_bpe",

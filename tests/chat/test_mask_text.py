@@ -44,7 +44,7 @@ def test_a_rendered_text_has_the_mask_of_its_rendering(name, tokenizer, messages
     assert (kind_of(masked), masked.rendering.template, masked.aligned) == ("template", name, True)
     assert masked.rendering.ids == rendering.ids
     assert masked.rendering.mask == rendering.mask
-    assert masked.rendering.ids.tolist() == tokenizer.encode_byte_text(text, True)
+    assert masked.rendering.ids.tolist() == tokenizer.byte_text.encode(text, True).tolist()
 
 
 @examples(60)
@@ -123,7 +123,7 @@ def test_any_other_text_is_one_message_and_says_how_to_get_a_mask():
 def test_any_other_text_has_the_tokens_that_the_text_at_hand_has(parsed):
     text = "a<|endoftext|>b"
     masked = mask_text(GPT2, text, parse_specials=parsed)
-    assert masked.rendering.ids.tolist() == GPT2.encode_byte_text(text, parsed)
+    assert masked.rendering.ids.tolist() == GPT2.byte_text.encode(text, parsed).tolist()
     assert masked.aligned
 
 

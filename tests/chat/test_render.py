@@ -170,13 +170,13 @@ def test_json_holds_what_training_sees():
 def test_texts_are_encoded_once(monkeypatch):
     tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     texts: list[str] = []
-    encode = tokenizer.encode_to_array
+    encode = tokenizer.byte_text.encode
 
     def counting(text: str, parse_specials: bool = True) -> array[int]:
         texts.append(text)
         return encode(text, parse_specials)
 
-    monkeypatch.setattr(tokenizer, "encode_to_array", counting)
+    monkeypatch.setattr(tokenizer.byte_text, "encode", counting)
     messages = turns(*(f"text {i}" for i in range(100)))
     for name in ("nanochat", "chatml"):
         render(tokenizer, Conversation.from_json(messages), name, 10_000)

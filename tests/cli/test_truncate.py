@@ -50,12 +50,12 @@ def test_a_part_of_any_text_fits(name, from_end):
     tokenizer, chance = package.load(name), random.Random(name)
     for _ in range(400):
         text = "".join(chance.choices(PARTS, k=chance.randrange(1, 40)))
-        if tokenizer.changes(text):
+        if tokenizer.byte_text.changes(text):
             continue
-        n_tokens = len(tokenizer.encode_byte_text(text, True))
+        n_tokens = len(tokenizer.byte_text.encode(text, True))
         most = chance.randrange(n_tokens + 1)
         part = truncate.part_of(text, most, tokenizer, True, from_end)
-        assert len(tokenizer.encode_byte_text(part, True)) <= most
+        assert len(tokenizer.byte_text.encode(part, True)) <= most
         assert text.endswith(part) if from_end else text.startswith(part)
         assert part == text or most < n_tokens
 

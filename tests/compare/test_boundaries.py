@@ -36,9 +36,9 @@ def test_disagreements_are_the_smallest_stretches_that_differ(text: str, names: 
     comparison = Comparison(text, tokenizers)
     assert [d.byte_span for d in comparison.disagreements] == slow_spans(text, tokenizers)
     for number, tokenizer in enumerate(tokenizers):
-        ids = tokenizer.encode_byte_text(text)
+        ids = tokenizer.byte_text.encode(text).tolist()
         assert comparison.counts[number] == len(ids)
-        story = tokenizer.tokenize_byte_text(text)
+        story = tokenizer.byte_text.tokenize(text)
         for found in comparison.disagreements:
             start, end = found.byte_span
             own = [

@@ -59,7 +59,7 @@ def test_a_lane_that_follows_is_as_a_fresh_document(
             assert lane.follow(live)
     assert lane.follow(live)
     assert lane.document.text == live.text
-    assert lane.document.ids().tolist() == second.encode_byte_text(live.text)
+    assert lane.document.ids().tolist() == second.byte_text.encode(live.text).tolist()
 
 
 @pytest.mark.parametrize("change", ["text", "specials", "much"])

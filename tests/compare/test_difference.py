@@ -47,7 +47,10 @@ TH, HE, THE = (b"t", b"h"), (b"h", b"e"), (b"th", b"e")
 def check(found: TokenizerDiff) -> None:
     """Check what holds for every difference."""
     for example in found.examples:
-        ids = found.a.encode_byte_text(example.text), found.b.encode_byte_text(example.text)
+        ids = (
+            found.a.byte_text.encode(example.text).tolist(),
+            found.b.byte_text.encode(example.text).tolist(),
+        )
         assert example.ids[0] != example.ids[1]
         assert example.ids == ids or "add_special_tokens" in str(example.why)
         assert example.why
@@ -279,7 +282,9 @@ def test_texts_with_equal_ids_are_not_a_disagreement() -> None:
     for text in ("the cafe\u0301 <s>", "a\udcffb", ""):
         byte_text = bytetext.from_bytes(text.encode("utf-8", "surrogateescape"))
         comparison = tokviz.compare.boundaries.Comparison(byte_text, [one, other])
-        assert one.encode_byte_text(byte_text) == other.encode_byte_text(byte_text)
+        assert (
+            one.byte_text.encode(byte_text).tolist() == other.byte_text.encode(byte_text).tolist()
+        )
         assert comparison.disagreements == ()
 
 
@@ -287,7 +292,7 @@ def test_a_slow_pattern_leaves_texts_out_instead_of_failing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one, other = tokenizer(TH), tokenizer(TH, specials={"<s>": 300})
-    encode, calls = other.encode_byte_texts, []
+    encode, calls = other.byte_text.encode_all, []
 
     def slow(texts: list[str], *arguments: Any) -> Any:
         calls.append(texts)
@@ -295,6 +300,6 @@ def test_a_slow_pattern_leaves_texts_out_instead_of_failing(
             raise tokviz.PatternError("x+", "takes too long")
         return encode(texts, *arguments)
 
-    monkeypatch.setattr(other, "encode_byte_texts", slow)
+    monkeypatch.setattr(other.byte_text, "encode_all", slow)
     found = difference.diff(one, other)
     assert found.verdict == "other special tokens"

@@ -198,7 +198,7 @@ def test_outside_of_the_places_both_have_the_same_tokens(text) -> None:
     data = bytetext.to_bytes(text)
 
     def tokens(replay: Replay) -> set[tuple[int, int]]:
-        ids = replay.tokenizer.encode_byte_text(text, parse_specials=True)
+        ids = replay.tokenizer.byte_text.encode(text, allowed_special=True).tolist()
         ends = [0]
         for token_id in ids:
             ends.append(ends[-1] + len(replay.tokenizer.token_bytes(token_id)))

@@ -178,9 +178,9 @@ def test_trace_states_run_from_bytes_to_the_tokens() -> None:
 @given(st.text(st.characters(categories=["L", "M", "N"]), min_size=1, max_size=30))
 def test_trace_ends_where_encode_ends(name: str, text: str) -> None:
     tok = tokviz.load(name)
-    for start, end in tok.split_byte_text(text):
+    for start, end in tok.byte_text.split(text):
         pre_token = text[start:end].encode()
-        expected = [tok.token_bytes(i) for i in tok.encode_byte_text(text[start:end], False)]
+        expected = [tok.token_bytes(i) for i in tok.byte_text.encode(text[start:end], False)]
         assert list(encode_trace(tok, pre_token).tokens) == expected
 
 

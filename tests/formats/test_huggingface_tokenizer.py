@@ -128,14 +128,14 @@ def test_ids_are_the_librarys(both, text):
 @given(text=byte_texts)
 def test_spans_tile_any_text(both, text):
     ours, _, _ = both
-    story = ours.tokenize_byte_text(text)
+    story = ours.byte_text.tokenize(text)
     if story.ids:
         for spans in (story.byte_spans.tolist(), story.pre_tokens.tolist()):
             assert spans[0][0] == 0
             assert spans[-1][1] == len(bytetext.to_bytes(text))
             assert all(a[1] == b[0] for a, b in pairwise(spans))
     assert len(story.byte_spans) == len(story.ids) == len(story.special)
-    assert [text[a:b] for a, b in ours.split_byte_text(text)] or not story.ids
+    assert [text[a:b] for a, b in ours.byte_text.split(text)] or not story.ids
 
 
 def test_byte_level_tokens_lie_where_their_bytes_are(tmp_path):
@@ -180,7 +180,7 @@ def test_live_documents_show_its_tokens(both, text, more, at):
             assert document.tokens_in(0, 5)[0].id == -1  # never on the thread that draws
         while not document.encode_pending(1.0):
             pass
-        story = ours.tokenize_byte_text(document.text)
+        story = ours.byte_text.tokenize(document.text)
         assert document.ids().tolist() == story.ids
         assert document.settled and document.complete
         tokens = [document.token(index) for index in range(document.n_tokens)]

@@ -46,7 +46,7 @@ def any_hostile(request, hostile, tmp_path):
 
 def test_the_api_names_the_place_and_the_pre_token(hostile):
     text = f"<s>hello\n{Z34}\nhello"
-    for encode in (hostile.encode, hostile.tokenize, hostile.split_byte_text):
+    for encode in (hostile.encode, hostile.tokenize, hostile.byte_text.split):
         with pytest.raises(
             PatternError, match=r"for one pre-token at character 9 of the text, 'zzz.*'…"
         ):

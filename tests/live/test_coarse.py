@@ -32,7 +32,7 @@ def assert_exact(live: LiveDocument, text: str) -> None:
     while not live.encode_pending(1):
         pass
     assert live.settled and live.n_pending_chars == 0
-    whole = live.tokenizer.tokenize_byte_text(text, live.parse_specials)
+    whole = live.tokenizer.byte_text.tokenize(text, live.parse_specials)
     assert joined(live.parts()) == text
     assert (live.n_chars, live.n_bytes) == (len(text), bytetext.n_bytes(text))
     assert live.n_raw_bytes == bytetext.n_raw_bytes(text)
@@ -172,7 +172,7 @@ def test_a_text_opened_by_its_head_is_exact_once_complete(
         if rng.random() < 0.5:
             # The tokens of the head are those of the whole text.
             ids = live.ids().tolist()
-            assert ids == tokenizer(name).tokenize_byte_text(whole, parse_specials).ids[: len(ids)]
+            assert ids == tokenizer(name).byte_text.tokenize(whole, parse_specials).ids[: len(ids)]
         read = [*live.read_on()] if rng.random() < 0.5 else None
         for _ in range(rng.choice([0, 0, 1, 5])):
             offset, n_removed, inserted = random_edit(rng, len(text))

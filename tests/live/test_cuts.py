@@ -22,9 +22,9 @@ def test_parts_have_the_pre_tokens_and_ids_of_the_whole(name: str) -> None:
         for parse_specials in (True, False):
             parts = cut_rule(tok, parse_specials).split(text, target=1)
             assert "".join(parts) == text
-            ids = [i for part in parts for i in tok.encode_byte_text(part, parse_specials)]
-            assert ids == tok.encode_byte_text(text, parse_specials)
-            ends = {end for _, end in tok.split_byte_text(text, parse_specials)}
+            ids = [i for part in parts for i in tok.byte_text.encode(part, parse_specials)]
+            assert ids == tok.byte_text.encode(text, parse_specials).tolist()
+            ends = {end for _, end in tok.byte_text.split(text, parse_specials)}
             lengths = [len(part) for part in parts if part]
             assert {sum(lengths[: n + 1]) for n in range(len(lengths))} <= ends
 

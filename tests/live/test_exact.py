@@ -79,7 +79,7 @@ def pre_tokens_of(live: LiveDocument) -> list[list[int]]:
     assert live.tokenizer is not None
     spans, start = [], 0
     for text in (chunk.text for chunk in live.chunks()):
-        for first, last in live.tokenizer.split_byte_text(text, live.parse_specials):
+        for first, last in live.tokenizer.byte_text.split(text, live.parse_specials):
             end = start + bytetext.n_bytes(text[first:last])
             spans.append([start, end])
             start = end
@@ -93,7 +93,7 @@ def test_a_tokenization_equals_one_of_the_whole_text(name: str) -> None:
         live = LiveDocument(random_text(rng, 40), tokenizer(name), chunk_target=8)
         for _ in range(EDITS):
             live.edit(*random_edit(rng, live.n_chars))
-        whole = tokenizer(name).tokenize_byte_text(live.text)
+        whole = tokenizer(name).byte_text.tokenize(live.text)
         assert live.ids().tolist() == whole.ids
         ours = [live.token(index) for index in range(live.n_tokens)]
         assert [token.id for token in ours] == whole.ids
@@ -112,7 +112,7 @@ def test_every_question_agrees_with_the_list_of_all_tokens(name: str, in_runs: b
         live.edit(*random_edit(rng, live.n_chars))
         text = live.text
         spans = live.tokens_in(0, len(text))
-        byte_spans = tok.tokenize_byte_text(text).byte_spans.tolist()
+        byte_spans = tok.byte_text.tokenize(text).byte_spans.tolist()
         for span in spans:
             info = live.token(span.index)
             assert info[:4] == (span.index, span.id, span.start, span.end)

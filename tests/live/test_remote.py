@@ -10,43 +10,55 @@ import tokviz
 from tokviz.errors import JobError
 from tokviz.live.document import LiveDocument
 from tokviz.text.bytetext import to_bytes
+from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 
 WORDS = tokviz.load("gpt2")
 
 
-class Remote(tokviz.Tokenizer):
-    """Remote tokenizer with GPT-2's tokens; fails on "boom"."""
+class RemoteEncoder(ByteTextEncoder):
+    """Encoder with GPT-2's tokens that counts its calls; fails on "boom"."""
 
-    remote = True
     asked = 0
 
-    def __init__(self) -> None:
-        super().__init__(WORDS.vocab, [], WORDS.special_tokens, split_pattern="none")
-
-    def encode_with_borders(self, text, parse_specials=True):
+    def encode_with_borders(self, text, allowed_special=True):
         self.asked += 1
         if "boom" in text:
             raise JobError("the child died")
-        tokenization = WORDS.tokenize_byte_text(text, parse_specials)
+        tokenization = WORDS.byte_text.tokenize(text, allowed_special)
         ends = [end for _, end in tokenization.byte_spans.tolist()]
         return tokenization.ids, array("I", [0, *ends])
 
 
+class Remote(tokviz.Tokenizer):
+    """Remote tokenizer with GPT-2's tokens."""
+
+    remote = True
+
+    def __init__(self) -> None:
+        super().__init__(WORDS.vocab, [], WORDS.special_tokens, split_pattern="none")
+        self.byte_text = RemoteEncoder(self.tables, self.specials, self.split_pattern)
+
+
+class HereEncoder(ByteTextEncoder):
+    """Encoder that fails on "boom"."""
+
+    def encode_with_borders(self, text, allowed_special=True):
+        if "boom" in text:
+            raise JobError("the child died")
+        return super().encode_with_borders(text, allowed_special)
+
+    def encode_all(self, texts, allowed_special="all", to_bytes=to_bytes):
+        if any("boom" in text for text in texts):
+            raise JobError("the child died")
+        return super().encode_all(texts, allowed_special, to_bytes)
+
+
 class Here(tokviz.Tokenizer):
-    """Local tokenizer with GPT-2's tokens; fails on "boom"."""
+    """Local tokenizer with GPT-2's tokens."""
 
     def __init__(self) -> None:
         super().__init__(WORDS.vocab, WORDS.merges, WORDS.special_tokens, split_pattern="gpt2")
-
-    def encode_with_borders(self, text, parse_specials=True):
-        if "boom" in text:
-            raise JobError("the child died")
-        return super().encode_with_borders(text, parse_specials)
-
-    def encode_byte_texts(self, texts, allowed="all", to_bytes=to_bytes):
-        if any("boom" in text for text in texts):
-            raise JobError("the child died")
-        return super().encode_byte_texts(texts, allowed, to_bytes)
+        self.byte_text = HereEncoder(self.tables, self.specials, self.split_pattern)
 
 
 @pytest.fixture
@@ -62,12 +74,12 @@ def looks(document):
 
 
 def test_the_editing_thread_asks_for_nothing(document):
-    asked = document.tokenizer.asked
+    asked = document.tokenizer.byte_text.asked
     document.edit(5, 0, " dear")
     assert document.ensure(0, 99) is False
     document.tokens_in(0, 99)
     document.token_index_at(0)
-    assert document.tokenizer.asked == asked
+    assert document.tokenizer.byte_text.asked == asked
     assert document.n_tokens == 0
 
 

@@ -49,8 +49,8 @@ def test_the_blocks_have_the_tokens_of_the_whole(tokenizer, data, parse_specials
     text = bytetext.from_bytes(data)
     assert "".join(blocks) == text
     assert (size.n_bytes, size.n_chars) == (len(data), len(text))
-    ids = [i for block in blocks for i in tokenizer.encode_byte_text(block, parse_specials)]
-    assert ids == tokenizer.encode_byte_text(text, parse_specials)
+    ids = [i for block in blocks for i in tokenizer.byte_text.encode(block, parse_specials)]
+    assert ids == tokenizer.byte_text.encode(text, parse_specials).tolist()
 
 
 def test_blocks_stay_small_however_long_the_input_is():

@@ -54,7 +54,7 @@ class Workers:
 def assert_exact(live: LiveDocument, name: str) -> None:
     while not live.encode_pending(60):
         pass
-    ids = tokenizer(name).encode_byte_text(live.text, live.parse_specials)
+    ids = tokenizer(name).byte_text.encode(live.text, live.parse_specials).tolist()
     assert live.complete
     assert live.ids().tolist() == ids
     spans = live.tokens_in(0, live.n_chars)
@@ -112,7 +112,7 @@ def test_a_chunk_is_edited_or_encoded_by_both_threads_at_once(
 ) -> None:
     tok = copy(tokenizer("gpt2"))  # what is put in its place stays in a part of it
     live = LiveDocument("some words " * 10, tok)
-    encode = tok.encode_byte_texts
+    encode = tok.byte_text.encode_all
     interruptions = [1]
 
     def interrupted(texts: list[str], parse_specials: bool) -> Iterator[array[int]]:
@@ -124,7 +124,7 @@ def test_a_chunk_is_edited_or_encoded_by_both_threads_at_once(
                 assert live.ensure(0, 1)
         return encode(texts, parse_specials)
 
-    monkeypatch.setattr(tok, "encode_byte_texts", interrupted)
+    monkeypatch.setattr(tok.byte_text, "encode_all", interrupted)
     live.encode_pending(60)
     assert not interruptions
     assert_exact(live, "gpt2")

@@ -54,7 +54,7 @@ casts = st.lists(st.sampled_from(sorted(CAST)), min_size=2, max_size=4, unique=T
 
 
 def tokens_of(tokenizer: Tokenizer, text: str) -> list[Token]:
-    story = tokenizer.tokenize_byte_text(text)
+    story = tokenizer.byte_text.tokenize(text)
     return [
         (start, end, bool(special), tokenizer.token_bytes(token_id))
         for token_id, (start, end), special in zip(

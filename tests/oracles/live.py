@@ -23,7 +23,7 @@ class SlowDocument:
 
     def ids(self) -> list[int]:
         """Return all token ids."""
-        return self.tokenizer.encode_byte_text(self.text, self.parse_specials)
+        return self.tokenizer.byte_text.encode(self.text, self.parse_specials).tolist()
 
     def spans(self) -> list[tuple[int, int, int, int, int]]:
         """Return every token's characters (start, end), number, id and split bits."""

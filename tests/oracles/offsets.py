@@ -14,8 +14,8 @@ def char_offsets(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Iterato
     """Yield the start and end of each token in characters, as Hugging Face's library does."""
     data, trims = bytetext.to_bytes(text), tokenizer.post_processor.trims_offsets
     starts_of_chars = [*accumulate((bytetext.n_bytes(char) for char in text), initial=0)]
-    if tokenizer.changes(text):
-        ends = tokenizer.tokenize_byte_text(text).byte_spans[:, 1].tolist()
+    if tokenizer.byte_text.changes(text):
+        ends = tokenizer.byte_text.tokenize(text).byte_spans[:, 1].tolist()
     else:
         ends = [*accumulate(len(tokenizer.token_bytes(token_id)) for token_id in ids)]
     start = 0

@@ -114,7 +114,7 @@ def differences(live: LiveDocument, slow: SlowDocument) -> Iterator[str]:
     ids = [span[3] for span in expected]
     if tok.decode_bytes(ids) != data:
         yield "the bytes of the tokens"
-    whole = tok.tokenize_byte_text(slow.text, slow.parse_specials)
+    whole = tok.byte_text.tokenize(slow.text, slow.parse_specials)
     if whole.ids != ids:
         yield "the tokens of a tokenization"
     if not tiles(iter(whole.byte_spans.tolist()), len(data)):

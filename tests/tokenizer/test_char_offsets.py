@@ -28,8 +28,8 @@ TEXTS = st.lists(
 def test_all_at_once_is_as_one_by_one(name, trims, text):
     tokenizer = tokviz.load(name)
     tokenizer.post_processor = PostProcessor(trims_offsets=trims)
-    ids = tokenizer.encode_byte_text(text)
-    for lasts in (None, tokenizer.tokenize_byte_text(text).byte_spans[:, 1]):
+    ids = tokenizer.byte_text.encode(text).tolist()
+    for lasts in (None, tokenizer.byte_text.tokenize(text).byte_spans[:, 1]):
         starts, ends = tokenizer.char_offsets(text, ids, lasts)
         found = [*zip(starts.tolist(), ends.tolist(), strict=True)]
         assert found == [*offsets.char_offsets(tokenizer, text, ids)]

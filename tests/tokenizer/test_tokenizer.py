@@ -109,7 +109,7 @@ def test_rank_vocabulary_follows_the_textbook(text: str) -> None:
     ranks = _gpt2_ranks()
     expected = [
         ranks[token]
-        for start, end in tok.split_byte_text(text, parse_specials=False)
+        for start, end in tok.byte_text.split(text, allowed_special=False)
         for token in encode_by_ranks(text[start:end].encode(), ranks)
     ]
     assert tok.encode(text, "none") == expected
@@ -345,7 +345,7 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
         array = tok.encode_to_numpy(text)
         assert array.dtype == np.uint32
         assert array.tolist() == tok.encode(text) == result.ids
-        spans = tok.split_byte_text(text)
+        spans = tok.byte_text.split(text)
         sizes = [[len(text[:end].encode()) for end in span] for span in spans]
         assert result.pre_tokens.tolist() == sizes
         assert list(result.special) == [tok.is_special(i) for i in result.ids]

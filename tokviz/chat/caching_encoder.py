@@ -107,15 +107,15 @@ class CachingEncoder:
         return ids
 
     def _encode(self, tokenizer: Tokenizer, text: str) -> tuple[array[int], array[int] | None]:
-        """Encode text; return the ids and the borders, as `Tokenizer.encode_with_borders`."""
+        """Encode text; return the ids and the borders, as `encode_with_borders` does."""
         if self._continues:
-            before, _ = tokenizer.encode_with_borders("\n", self._is_parsed)
-            ids, borders = tokenizer.encode_with_borders("\n" + text, self._is_parsed)
+            before, _ = tokenizer.byte_text.encode_with_borders("\n", self._is_parsed)
+            ids, borders = tokenizer.byte_text.encode_with_borders("\n" + text, self._is_parsed)
             n_before = len(before)
             if ids[:n_before] == before:
                 cut = None if borders is None else array("I", [b - 1 for b in borders[n_before:]])
                 return ids[n_before:], cut
-        return tokenizer.encode_with_borders(text, self._is_parsed)
+        return tokenizer.byte_text.encode_with_borders(text, self._is_parsed)
 
     def learn(self, texts: Iterable[str]) -> None:
         """Encode byte texts in one call, which is many times as fast as one by one.
@@ -128,7 +128,7 @@ class CachingEncoder:
             return
         new = [*dict.fromkeys(text for text in texts if text not in self._ids)]
         if len(new) > 1:
-            for text, ids in zip(new, tokenizer.encode_byte_texts(new, False), strict=True):
+            for text, ids in zip(new, tokenizer.byte_text.encode_all(new, False), strict=True):
                 with self._changing:
                     self._keep(text, ids)
 
@@ -150,7 +150,7 @@ class CachingEncoder:
             tokenizer = self._tokenizer()
             assert tokenizer is not None
             borders: array[int] | None = None
-            if tokenizer.remote or tokenizer.changes(text):
+            if tokenizer.remote or tokenizer.byte_text.changes(text):
                 ids, borders = self._encode(tokenizer, text)
             else:
                 kept = self._ids.get(text)

@@ -188,7 +188,7 @@ class DatasetLinter:
         texts = [text for row in rows for text in row.texts]
         try:
             is_parsed = self._policy == TRANSFORMERS and self._tokenizer.remote
-            counts = map(len, [*self._tokenizer.encode_byte_texts(texts, is_parsed)])
+            counts = map(len, [*self._tokenizer.byte_text.encode_all(texts, is_parsed)])
         except PatternError:
             return
         for row in rows:

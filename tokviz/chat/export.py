@@ -143,7 +143,9 @@ class RowEncoder:
             spans = [it._replace(learned=it.learned and it.message not in untrained)
                      for it in spans]  # fmt: skip
         # Normalization moves the ends of spans.
-        return None if tokenizer.changes("".join([span.text for span in spans])) else spans
+        return (
+            None if tokenizer.byte_text.changes("".join([span.text for span in spans])) else spans
+        )
 
     def _render(self, conversation: Conversation, rows: Rows) -> None:
         most, policy = self._max_tokens, self._specials
@@ -183,7 +185,7 @@ class RowEncoder:
         ids, lengths = array("I"), []
         if self._specials == TRANSFORMERS:
             texts = ["".join([span.text for span in row]) for row in rows]
-            for encoded in self._tokenizer.encode_byte_texts(texts, True):
+            for encoded in self._tokenizer.byte_text.encode_all(texts, True):
                 ids.extend(encoded)
                 lengths.append(len(encoded))
         else:
@@ -192,7 +194,7 @@ class RowEncoder:
                     for row in rows]  # fmt: skip
             texts = ["".join([span.text for span in run.spans])
                      for row in runs for run in row if not run.is_special]  # fmt: skip
-            plain = self._tokenizer.encode_byte_texts(texts, False)
+            plain = self._tokenizer.byte_text.encode_all(texts, False)
             for row in runs:
                 before = len(ids)
                 for run in row:

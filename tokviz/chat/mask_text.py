@@ -77,7 +77,7 @@ def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> M
 
 def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Rendering:
     """Return a rendering of a text's own tokens, special ones too, as a user's message."""
-    ids = tokenizer.encode_to_array(text, parse_specials)
+    ids = tokenizer.byte_text.encode(text, parse_specials)
     n = len(ids)
     reasons, n_bytes = bytes([Reason.USER_TEXT]) * n, bytetext.n_bytes(text)
     runs = (TokenRun(0, n, 0, 0, Reason.USER_TEXT, n_bytes),) if n else ()

@@ -41,7 +41,7 @@ def _encode(tokenizer: Tokenizer, text: str) -> Sequence[int]:
     try:
         if parts == [(text, False)] and not tokenizer.remote:
             return encoder_of(tokenizer).encode(text)
-        return tokenizer.encode_to_array(text, True)
+        return tokenizer.byte_text.encode(text, True)
     except PatternError as error:
         raise ConversationError(str(error), 0) from error
 

@@ -120,7 +120,7 @@ def _rendered(tokenizer: Tokenizer, answers: list[dict[str, Any]]) -> list[_Star
     for answer in reversed(answers):
         text = text[: answer["length"]] if answer["text"] is None else answer["text"]
         lines = [TemplateLine(**line) for line in answer.get("lines", ()) if line]
-        ids, n_prompt = tokenizer.encode_to_array(text), answer.get("n_prompt", 0)
+        ids, n_prompt = tokenizer.byte_text.encode(text), answer.get("n_prompt", 0)
         starts.append(_Start(answer["n_messages"], text, ids, n_prompt, lines))
     return starts[::-1]
 

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             head: dict[str, object] = {"file": file_name(source)}
             print_json(record(head, tokenizer, arguments.specials, counts) | fields)
         else:
-            encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
+            encoded = (tokenizer.byte_text.encode(text, specials) for text in blocks)
             _print_ids(chain([around[0]], encoded, [around[1]]))
         n_replaced += counts.n_replaced
         if counts.note:
@@ -97,7 +97,7 @@ def _record(
 ) -> dict[str, Any]:  # fmt: skip
     ids, borders = array("I", around[0]), [0] * (1 + len(around[0]))
     for text in blocks:
-        block_ids, edges = tokenizer.encode_with_borders(text, parse_specials)
+        block_ids, edges = tokenizer.byte_text.encode_with_borders(text, parse_specials)
         ids.extend(block_ids)
         if with_spans:
             if edges is None:

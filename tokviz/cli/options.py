@@ -139,7 +139,7 @@ SPECIALS: dict[str, bool | Literal["huggingface"]] = {
     "text": False,
     "huggingface": "huggingface",
 }
-"""Value of `--specials` → special tokens to recognize, as for `Tokenizer.encode_byte_text`."""
+"""Value of `--specials` → special tokens to recognize, as for `Tokenizer.byte_text.encode`."""
 
 _SPECIALS = "read text like <|endoftext|> as the special token (`parsed`, the default) or as `text`"
 _SPECIALS_WITH_HUGGINGFACE = (

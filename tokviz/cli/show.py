@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     def show_text(name: str, data: bytes) -> None:
         text = bytetext.from_bytes(data)
         for tokenizer in tokenizers:
-            if tokenizer.changes(text):
+            if tokenizer.byte_text.changes(text):
                 report(nfc_note(tokenizer))
         specials = options.SPECIALS[arguments.specials]
         if len(tokenizers) == 1:

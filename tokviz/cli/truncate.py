@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept, total = deque[tuple[str, int]](), 0
     data = read_blocks(arguments.file)
     for text in text_blocks(data, tokenizer, parse_specials=specials, counts=InputCounts()):
-        kept.append((text, len(tokenizer.encode_to_array(text, specials))))
+        kept.append((text, len(tokenizer.byte_text.encode(text, specials))))
         total += kept[-1][1]
         while from_end and kept and total - kept[0][1] >= arguments.n_tokens:
             total -= kept.popleft()[1]
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def part_of(text: str, n_tokens: int, tokenizer: Tokenizer, specials: bool, from_end: bool) -> str:
     """Return the longest start or end of byte text that has at most some of its tokens."""
-    data, spans = bytetext.to_bytes(text), tokenizer.tokenize_byte_text(text, specials).byte_spans
+    data, spans = bytetext.to_bytes(text), tokenizer.byte_text.tokenize(text, specials).byte_spans
     cuts = spans[len(spans) - n_tokens :, 0] if from_end else spans[:n_tokens, 1][::-1]
     for cut in cuts.tolist():
         part = bytetext.from_bytes(data[cut:] if from_end else data[:cut])
         is_whole = text.endswith(part) if from_end else text.startswith(part)
         # Without the text around it, a part may have more tokens.
-        if is_whole and len(tokenizer.encode_to_array(part, specials)) <= n_tokens:
+        if is_whole and len(tokenizer.byte_text.encode(part, specials)) <= n_tokens:
             return part
     return ""

@@ -87,7 +87,7 @@ def _unlike_parts(text: str, first: Side, other: Side) -> list[Cause]:
     """Return the parts that differ, and so may matter for this text."""
     a, b = first.tokenizer, other.tokenizer
     unlike: dict[Cause, bool] = {
-        "normalization": a.changes(text) != b.changes(text),
+        "normalization": a.byte_text.changes(text) != b.byte_text.changes(text),
         "specials": first.special_marks != other.special_marks,
         "split": (a.split_pattern.regex, a.split_pattern.steps)
         != (b.split_pattern.regex, b.split_pattern.steps),

@@ -331,7 +331,7 @@ def _differing(a: Tokenizer, b: Tokenizer, texts: list[str]) -> tuple[int, list[
     The bool tells whether their tokens differ only in their ids; those texts come last.
     """
     try:
-        ids = [[*one.encode_byte_texts(texts, True)] for one in (a, b)]
+        ids = [[*one.byte_text.encode_all(texts, True)] for one in (a, b)]
     except PatternError:  # a step of one of them takes too long
         return 0, []
     different = [
@@ -343,7 +343,7 @@ def _differing(a: Tokenizer, b: Tokenizer, texts: list[str]) -> tuple[int, list[
 
 
 def _example(a: Tokenizer, b: Tokenizer, text: str) -> Example:
-    ids = a.encode_byte_text(text), b.encode_byte_text(text)
+    ids = a.byte_text.encode(text).tolist(), b.byte_text.encode(text).tolist()
     found = next(iter(Comparison(text, [a, b]).disagreements), None)
     if found is not None:
         return Example(text, ids, found.cause, found.sentences(found.other))

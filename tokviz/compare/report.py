@@ -166,7 +166,7 @@ def measured(
 def _row(
     tokenizer: Tokenizer, name: str, text: str, data: bytes, allowed: AllowedSpecial | bool
 ) -> ReportRow:
-    ids = tokenizer.encode_byte_text(text, allowed)
+    ids = tokenizer.byte_text.encode(text, allowed).tolist()
     lossless = tokenizer.decode_bytes(ids) == data
     if not lossless and not (tokenizer.lossy or tokenizer.remote):
         raise VocabularyError(

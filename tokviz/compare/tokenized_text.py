@@ -40,10 +40,10 @@ class Side:
     @classmethod
     def of(cls, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial | bool) -> Side:
         """Tokenize byte text."""
-        tokenization = tokenizer.tokenize_byte_text(text, allowed)
+        tokenization = tokenizer.byte_text.tokenize(text, allowed)
         ends = tokenization.byte_spans[:, 1]
         borders = borders_of(0, ends, bytetext.n_bytes(text))
-        altered = tokenizer.remote or tokenizer.changes(text)
+        altered = tokenizer.remote or tokenizer.byte_text.changes(text)
         is_candidate = np.ones_like(tokenization.special) if altered else tokenization.special
         numbers = np.flatnonzero(is_candidate).tolist()
         data = bytetext.to_bytes(text) if numbers else b""

@@ -140,7 +140,7 @@ def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
 
 
 def _form(name: str, text: str, tok: Tokenizer) -> Form:
-    ids = tok.encode_byte_text(text, False)
+    ids = tok.byte_text.encode(text, False).tolist()
     return Form(
         name,
         bytetext.to_bytes(text),

@@ -95,7 +95,7 @@ def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
 
 def _around(tok: Tokenizer, place: Place) -> Place:
     """Return the place of the whole token at a point."""
-    tokenization = tok.tokenize_byte_text(place.text, place.parse_specials)
+    tokenization = tok.byte_text.tokenize(place.text, place.parse_specials)
     for token_id, (start, end) in zip(
         tokenization.ids, tokenization.byte_spans.tolist(), strict=True
     ):
@@ -105,7 +105,7 @@ def _around(tok: Tokenizer, place: Place) -> Place:
 
 
 def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
-    tokenization = tok.tokenize_byte_text(place.text, place.parse_specials)
+    tokenization = tok.byte_text.tokenize(place.text, place.parse_specials)
     touched = [
         number
         for number, (start, end) in enumerate(tokenization.byte_spans.tolist())
@@ -157,7 +157,7 @@ def _noted(why: Why, sentence: str) -> Why:
 def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
     if place.note:
         yield (place.note,)
-    if tok.changes(place.text) and not tok.remote:
+    if tok.byte_text.changes(place.text) and not tok.remote:
         yield (f"The text is normalized ({tok.normalizer.name}) before the pattern cuts it.",)
     if place.id not in (None, ELSEWHERE) and ids != [place.id] and not place.note:
         if place.is_alone:

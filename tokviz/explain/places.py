@@ -61,7 +61,7 @@ class Place:
 
     def is_in(self, tok: Tokenizer) -> bool:
         """Return whether a tokenizer produces this token at this place of the text."""
-        tokenization = tok.tokenize_byte_text(self.text, self.parse_specials)
+        tokenization = tok.byte_text.tokenize(self.text, self.parse_specials)
         spans = zip(tokenization.byte_spans.tolist(), tokenization.ids, strict=True)
         return any(
             (start, end, token_id) == (self.start, self.end, self.id)

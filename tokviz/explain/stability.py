@@ -92,15 +92,15 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     tail = _tail(tok, text, parse_specials)
     if not tail or tok.remote:
         return UnstableEnd(0, complete=not text)
-    before = tok.encode_byte_text(tail, parse_specials)
+    before = tok.byte_text.encode(tail, parse_specials).tolist()
     worst, character, becomes = len(before), "", before
     # Start of the pre-token that contains the old end, depending on the category of the next
     # character, with the tokens before it.
     fronts: dict[int, list[int]] = {}
     sorts = _one_of_each_sort()
     with split_ahead(tok.split_pattern, [tail + added for added in sorts]):
-        tokens = [tok.encode_byte_text(tail + added, parse_specials) for added in sorts]
-        pre_tokens = [tok.split_byte_text(tail + added, parse_specials) for added in sorts]
+        tokens = [tok.byte_text.encode(tail + added, parse_specials).tolist() for added in sorts]
+        pre_tokens = [tok.byte_text.split(tail + added, parse_specials) for added in sorts]
     for added, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
         n_kept = n_same(before, after)
         if n_kept < worst:
@@ -116,7 +116,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
             break
         for added in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
-            after = tok.encode_byte_text(tail + added, parse_specials)
+            after = tok.byte_text.encode(tail + added, parse_specials).tolist()
             n_kept = n_same(before, after)
             if n_kept < worst:
                 worst, character, becomes = n_kept, added, after
@@ -157,7 +157,7 @@ def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
         An empty string for an empty text, and for one that ends in a pre-token that is too long.
     """
     last = text[-MOST_TAIL:]
-    spans = tok.split_byte_text(last, parse_specials) if last else []
+    spans = tok.byte_text.split(last, parse_specials) if last else []
     n_whole = len(spans) if len(text) == len(last) else len(spans) - 2
     if n_whole <= 0:
         return ""
@@ -247,7 +247,7 @@ def _unreachable(
     others = (token for token in longer if not _is_word(token[1]))
     for token_id, token in islice(chain(words, others), _MOST_VERIFIED):
         text = bytetext.from_bytes(head + token)
-        if tok.encode_byte_text(text, parse_specials) == [*kept, token_id]:
+        if tok.byte_text.encode(text, parse_specials).tolist() == [*kept, token_id]:
             examples.append(Continuation(token, token_id))
             if len(examples) == _MOST_EXAMPLES:
                 break

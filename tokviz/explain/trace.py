@@ -271,13 +271,13 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     unknown = f"The vocabulary has no token for {these}"
     if whole is None and len(data) > MAX_EXPLAINED_BYTES:
         return Explanation("not in the vocabulary", ((f"{unknown}.",),))
-    text = tok.normalized(bytetext.from_bytes(data), parse_specials)
+    text = tok.byte_text.normalized(bytetext.from_bytes(data), parse_specials)
     data = bytetext.to_bytes(text)
-    spans = tok.split_byte_text(text, parse_specials)
+    spans = tok.byte_text.split(text, parse_specials)
     if len(spans) > 1:
         pre_tokens = [text[start:end] for start, end in spans]
         return _crosses_pre_tokens(tok, pre_tokens, whole, parse_specials)
-    ids = tok.encode_byte_text(text, parse_specials)
+    ids = tok.byte_text.encode(text, parse_specials).tolist()
     if tok.remote:
         return _of_library(tok, data, ids, whole)
     if len(ids) == 1:

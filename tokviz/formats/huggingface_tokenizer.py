@@ -26,19 +26,127 @@ from tokviz.formats.library import NO_WORD, LibraryEncoding, LibraryFacts, Libra
 from tokviz.formats.self_check import check
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.normalization import is_combining
-from tokviz.tokenizer.encoding.packed import PackedMerges
+from tokviz.tokenizer.encoding.packed import PackedMerges, Tables
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
+from tokviz.tokenizer.encoding.tokenization import Tokenization, spans_between
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.report import FileFinding, Report
-from tokviz.tokenizer.tokenizer import Tokenization, Tokenizer, spans_between
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 Json = dict[str, Any]
+
+
+class LibraryTextEncoder(ByteTextEncoder):
+    """Encodes byte text with the library."""
+
+    def __init__(
+        self,
+        library: LibraryTokenizer,
+        tables: Tables,
+        specials: SpecialTokens,
+        split_pattern: SplitPattern,
+        name: str,
+    ) -> None:
+        """Create an encoder of the tokenizer with this name; its tables have no merges."""
+        super().__init__(tables, specials, split_pattern)
+        self._library, self._name = library, name
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """All that ids depend on."""
+        return *super().parts, self._library.checksum
+
+    def encode_all(
+        self,
+        texts: Sequence[str],
+        allowed_special: AllowedSpecial | bool = True,
+        to_bytes: ToBytes = bytetext.to_bytes,
+    ) -> Iterator[array[int]]:
+        """Encode texts one by one."""
+        for text in texts:
+            to_bytes(text)  # which may refuse it
+            yield self._library.encode(text, self.named(allowed_special)).ids
+
+    def encode_with_borders(
+        self, text: str, allowed_special: AllowedSpecial | bool = True
+    ) -> tuple[array[int], array[int] | None]:
+        """Encode a text with the borders of its tokens."""
+        encoding = self._library.encode(text, self.named(allowed_special))
+        return encoding.ids, self._borders(text, encoding)
+
+    def split(
+        self, text: str, allowed_special: AllowedSpecial | bool = True
+    ) -> list[tuple[int, int]]:
+        """Return the character spans of the library's pre-tokens, without gaps."""
+        encoding = self._library.encode(text, self.named(allowed_special))
+        char_of = {byte: char for char, byte in enumerate(_byte_offsets(text))}
+        ends = [char_of[end] for end in self._pre_token_ends(text, encoding) if end in char_of]
+        return list(zip([0, *ends], ends, strict=False))
+
+    def tokenize(
+        self,
+        text: str,
+        allowed_special: AllowedSpecial | bool = True,
+        n_replaced: int = 0,
+        to_bytes: ToBytes = bytetext.to_bytes,
+    ) -> Tokenization:
+        """Encode a text and return the spans of its tokens and the library's pre-tokens."""
+        import numpy as np
+
+        to_bytes(text)  # which may refuse it
+        encoding = self._library.encode(text, self.named(allowed_special))
+        borders = np.array(self._borders(text, encoding), np.int64)
+        pre_token_borders = np.array([0, *self._pre_token_ends(text, encoding)], np.int64)
+        special_ids = list(self.specials.ids.values())
+        return Tokenization(
+            text=text,
+            ids=encoding.ids.tolist(),
+            byte_spans=spans_between(borders),
+            pre_tokens=spans_between(pre_token_borders),
+            special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
+            n_replaced=n_replaced,
+            _bytes_of=self.bytes_of,
+        )
+
+    def named(self, allowed_special: AllowedSpecial | bool) -> str:
+        """Return the library's name for the allowed special tokens: it does not support sets."""
+        if allowed_special == "huggingface":
+            return "huggingface"
+        if not allowed_special or allowed_special == "none":
+            return "none"
+        if allowed_special is True or allowed_special == "all":
+            return "all"
+        if set(allowed_special or ()) >= self.specials.ids.keys():
+            return "all"
+        raise SpecialTokenError(
+            f"{self._name} recognizes all its special tokens or none: give 'all', 'none' or "
+            "'huggingface'"
+        )
+
+    def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:
+        """Return the n + 1 byte offsets between n tokens; they never decrease."""
+        tokens = [self.bytes_of(token_id) or b"" for token_id in encoding.ids]
+        data = bytetext.to_bytes(text)
+        if b"".join(tokens) == data:
+            return array("I", accumulate(map(len, tokens), initial=0))
+        return _borders_of_offsets(data, _byte_offsets(text), _with_marks(text, encoding), tokens)
+
+    def _pre_token_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
+        borders = self._borders(text, encoding)
+        numbers = range(len(encoding.ids))
+        ends: list[int] = []
+        for _, group in groupby(numbers, key=lambda number: _word_of(encoding, number)):
+            *_, last = group
+            if borders[last + 1] > (ends[-1] if ends else 0):
+                ends.append(borders[last + 1])
+        return ends
 
 
 class HuggingFaceTokenizer(Tokenizer):
@@ -92,6 +200,7 @@ class HuggingFaceTokenizer(Tokenizer):
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
+        self.byte_text = LibraryTextEncoder(self._library, self.tables, known, pattern, name)
         self.lossy = bool(normalizers)
         self.config = content.get("tokenizer_config", {})
         self.post_processor = read_post_processor(content)
@@ -117,31 +226,9 @@ class HuggingFaceTokenizer(Tokenizer):
         made._library.trust()
         return made
 
-    @property
-    def _parts(self) -> tuple[object, ...]:
-        return *super()._parts, self._library.checksum
-
     def close(self) -> None:
         """End the child process; the tokenizer can no longer encode."""
         self._library.close()
-
-    def encode_byte_texts(
-        self,
-        texts: Sequence[str],
-        allowed: AllowedSpecial | bool,
-        to_bytes: ToBytes = bytetext.to_bytes,
-    ) -> Iterator[array[int]]:
-        """Encode byte texts one by one."""
-        for text in texts:
-            to_bytes(text)  # which may refuse it
-            yield self._library.encode(text, self._named(allowed)).ids
-
-    def encode_with_borders(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> tuple[array[int], array[int] | None]:
-        """Encode byte text with the borders of its tokens; see `Tokenizer.encode_with_borders`."""
-        encoding = self._library.encode(text, self._named(parse_specials))
-        return encoding.ids, self._borders(text, encoding)
 
     def char_offsets(
         self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
@@ -151,15 +238,6 @@ class HuggingFaceTokenizer(Tokenizer):
 
         encoding = self._library.encode(text)
         return np.array(encoding.starts, np.int64), np.array(encoding.ends, np.int64)
-
-    def split_byte_text(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> list[tuple[int, int]]:
-        """Return the character spans of the library's pre-tokens, without gaps."""
-        encoding = self._library.encode(text, self._named(parse_specials))
-        char_of = {byte: char for char, byte in enumerate(_byte_offsets(text))}
-        ends = [char_of[end] for end in self._pre_token_ends(text, encoding) if end in char_of]
-        return list(zip([0, *ends], ends, strict=False))
 
     def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
         """Join the bytes of byte-level tokens; decode other tokens with the library, in UTF-8.
@@ -177,67 +255,11 @@ class HuggingFaceTokenizer(Tokenizer):
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
     def stories(
-        self, text: str, parse_specials: bool | AllowedSpecial, tokens: range
+        self, text: str, allowed_special: AllowedSpecial | bool, tokens: range
     ) -> Mapping[str, Any]:
         """Explain the encoding of the pre-tokens of some tokens; see `LibraryTokenizer.stories`."""
-        return self._library.stories(text, self._named(parse_specials), tokens)
-
-    def _named(self, allowed: AllowedSpecial | bool) -> str:
-        """Return the library's name for the allowed special tokens: it does not support sets."""
-        if allowed == "huggingface":
-            return "huggingface"
-        if not allowed or allowed == "none":
-            return "none"
-        if allowed is True or allowed == "all":
-            return "all"
-        if set(allowed or ()) >= self.special_tokens.keys():
-            return "all"
-        raise SpecialTokenError(
-            f"{self.name} recognizes all its special tokens or none: give 'all', 'none' or "
-            "'huggingface'"
-        )
-
-    def _tokenize(
-        self,
-        text: str,
-        allowed: AllowedSpecial | bool,
-        n_replaced: int = 0,
-        to_bytes: ToBytes = bytetext.to_bytes,
-    ) -> Tokenization:
-        import numpy as np
-
-        to_bytes(text)  # which may refuse it
-        encoding = self._library.encode(text, self._named(allowed))
-        borders = np.array(self._borders(text, encoding), np.int64)
-        pre_token_borders = np.array([0, *self._pre_token_ends(text, encoding)], np.int64)
-        special_ids = list(self.special_tokens.values())
-        return Tokenization(
-            text=text,
-            ids=encoding.ids.tolist(),
-            byte_spans=spans_between(borders),
-            pre_tokens=spans_between(pre_token_borders),
-            special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
-            n_replaced=n_replaced,
-            _tokenizer=self,
-        )
-
-    def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:
-        """Return the n + 1 byte offsets between n tokens; they never decrease."""
-        tokens = [self.token_bytes(token_id) for token_id in encoding.ids]
-        data = bytetext.to_bytes(text)
-        if b"".join(tokens) == data:
-            return array("I", accumulate(map(len, tokens), initial=0))
-        return _borders_of_offsets(data, _byte_offsets(text), _with_marks(text, encoding), tokens)
-
-    def _pre_token_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
-        borders = self._borders(text, encoding)
-        numbers = range(len(encoding.ids))
-        ends: list[int] = []
-        for _, group in groupby(numbers, key=lambda number: _word_of(encoding, number)):
-            *_, last = group
-            if borders[last + 1] > (ends[-1] if ends else 0):
-                ends.append(borders[last + 1])
-        return ends
+        assert isinstance(self.byte_text, LibraryTextEncoder)
+        return self._library.stories(text, self.byte_text.named(allowed_special), tokens)
 
 
 def _notes(

@@ -63,7 +63,7 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
     for data in SAMPLES:
         text = bytetext.from_bytes(data)
         try:
-            tokenization = tokenizer.tokenize_byte_text(text, parse_specials=False)
+            tokenization = tokenizer.byte_text.tokenize(text, allowed_special=False)
         except PatternError as error:
             remedy = "texts with such pre-tokens are not tokenized, and not all is checked"
             yield FileFinding("warning", "slow-pattern", "self-check", str(error), remedy)
@@ -100,7 +100,7 @@ def _specials(tokenizer: Tokenizer) -> Iterator[FileFinding]:
     wrong = [
         text
         for text in texts
-        if tokenizer.encode_byte_text(bytetext.as_byte_text(text))
+        if tokenizer.byte_text.encode(bytetext.as_byte_text(text)).tolist()
         != [tokenizer.special_tokens[text]]
     ]
     if wrong:

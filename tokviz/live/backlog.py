@@ -143,10 +143,10 @@ class Backlog:
     def _encode_together(self, chunks: list[Chunk]) -> list[ChunkTokens] | None:
         """Encode several short chunks in one call; None if they must be encoded one by one."""
         texts = [chunk.text for chunk in chunks]
-        if len(chunks) == 1 or any(map(self._tokenizer.changes, texts)):
+        if len(chunks) == 1 or any(map(self._tokenizer.byte_text.changes, texts)):
             return None
         try:
-            ids_of_texts = [*self._tokenizer.encode_byte_texts(texts, self._parse_specials)]
+            ids_of_texts = [*self._tokenizer.byte_text.encode_all(texts, self._parse_specials)]
         except TokvizError:
             return None
         return [
@@ -171,7 +171,9 @@ class Backlog:
     def _encode(self, chunk: Chunk) -> ChunkTokens | None:
         """Encode a chunk; None if it fails."""
         try:
-            ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
+            ids, borders = self._tokenizer.byte_text.encode_with_borders(
+                chunk.text, self._parse_specials
+            )
         except TokvizError as error:
             self.failure = error
             self._failed.add(chunk)

@@ -164,7 +164,7 @@ def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
     """
     alone = _uncut(tokenizer)
     ends = accumulate(
-        len(alone.token_bytes(token_id)) for token_id in alone.encode_byte_text(pre_token, False)
+        len(alone.token_bytes(token_id)) for token_id in alone.byte_text.encode(pre_token, False)
     )
     borders = set(ends)
     places = accumulate(len(bytetext.to_bytes(char)) for char in pre_token)

@@ -38,7 +38,7 @@ def step_ends(tokenizer: Tokenizer, text: str) -> Iterator[array[int]]:
         part = tokenizer.with_parts(
             pattern.after_step(number), tokenizer.specials, tokenizer.normalizer
         )
-        yield array("q", [end for _, end in part.split_byte_text(text)])
+        yield array("q", [end for _, end in part.byte_text.split(text)])
 
 
 class PreTokenCounter:

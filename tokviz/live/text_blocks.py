@@ -81,7 +81,7 @@ def text_blocks(
     """
     changed, n_replaced = False, 0
     for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
-        changed = changed or tokenizer.changes(block)
+        changed = changed or tokenizer.byte_text.changes(block)
         if tokenizer.remote:  # it has no tokens for such bytes
             n_replaced += bytetext.n_raw_bytes(block)
         yield block
@@ -103,7 +103,7 @@ def count_blocks(
     blocks = text_blocks(data, tokenizer, parse_specials=parse_specials, counts=counts)
 
     def count(text: str) -> int:
-        return len(tokenizer.encode_to_array(text, parse_specials))
+        return len(tokenizer.byte_text.encode(text, parse_specials))
 
     # Threads take longer to start than a short text to encode.
     counts.n_tokens = sum(map(count, islice(blocks, 1)))

@@ -170,7 +170,7 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         allowed_special: As for `Tokenizer.tokenize`.
     """
     text = bytetext.from_bytes(data)
-    tokenization = tokenizer.tokenize_byte_text(text, allowed_special)
+    tokenization = tokenizer.byte_text.tokenize(text, allowed_special)
     chips = chips_of(
         tokenization.ids,
         (data[start:end] for start, end in tokenization.byte_spans.tolist()),

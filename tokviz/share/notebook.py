@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from tokviz.chat.rendering import Rendering
     from tokviz.compare.boundaries import Comparison
-    from tokviz.tokenizer.tokenizer import Tokenization, Tokenizer
+    from tokviz.tokenizer.encoding.tokenization import Tokenization
+    from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.training.history import TrainingHistory
     from tokviz.training.run import TrainingRun
 

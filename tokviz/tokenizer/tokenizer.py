@@ -5,12 +5,9 @@ from __future__ import annotations
 import reprlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
 from operator import index
 from os import PathLike
 from types import ModuleType
@@ -18,14 +15,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tokviz.errors import (
     ArgumentTypeError,
-    PatternError,
     SpecialTokenError,
     TokenIdError,
     VocabularyError,
 )
 from tokviz.text import bytetext
 from tokviz.text.notebooks import displayed
-from tokviz.tokenizer.encoding.encoded import ToBytes
+from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
 from tokviz.tokenizer.encoding.packed import Tables, check_tokens, pack_merges
@@ -35,11 +31,10 @@ from tokviz.tokenizer.encoding.specials import (
     AllowedSpecial,
     PostProcessor,
     SpecialTokens,
-    segments,
 )
+from tokviz.tokenizer.encoding.tokenization import Tokenization, char_offsets
 from tokviz.tokenizer.pretokenize import unicode_classes
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
-from tokviz.tokenizer.pretokenize.split import split
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,68 +50,6 @@ _COMPUTED = ("derived", "token_sizes", "vocab")
 def _format_module(name: str) -> ModuleType:
     """Import a module of `tokviz.formats` late, because the formats import this module."""
     return import_module(f"tokviz.formats.{name}")
-
-
-@displayed("tokenization")
-@dataclass(frozen=True, eq=False)
-class Tokenization:
-    """The tokens of one text.
-
-    Attributes:
-        text: The text, in which lone surrogates are replaced. Bytes that are not UTF-8 are escaped
-            as by Python's `surrogateescape`.
-        ids: The token ids, n of them.
-        byte_spans: Start and end of every token in the text's bytes; shape (n, 2), int64. The spans
-            tile the bytes.
-        pre_tokens: Start and end of every pre-token or special token in bytes; shape (m, 2),
-            int64. They tile the bytes too.
-        special: Whether each token is a special token; shape (n,), bool.
-        n_replaced: Number of lone surrogates in the text that became U+FFFD; the spans refer to the
-            text after that replacement.
-    """
-
-    text: str
-    ids: list[int]
-    byte_spans: npt.NDArray[np.int64]
-    pre_tokens: npt.NDArray[np.int64]
-    special: npt.NDArray[np.bool_]
-    n_replaced: int
-    _tokenizer: Tokenizer | None = field(repr=False)
-
-    @cached_property
-    def tokens(self) -> list[bytes]:
-        """The bytes of each token in the vocabulary; normalization can make the text differ."""
-        assert self._tokenizer is not None
-        known = {token_id: self._tokenizer.token_bytes(token_id) for token_id in {*self.ids}}
-        return [known[token_id] for token_id in self.ids]
-
-    @cached_property
-    def char_spans(self) -> npt.NDArray[np.int64]:
-        """Start and end of the characters of which each token has bytes; shape (n, 2), int64.
-
-        Tokens that share the bytes of a character have spans that overlap.
-        """
-        import numpy as np
-
-        return np.stack(_char_offsets(self.text, *self.byte_spans.T), axis=1)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether all attributes are equal."""
-        if not isinstance(other, Tokenization):
-            return NotImplemented
-        lists = [(it.text, it.ids, it.n_replaced, it.tokens) for it in (self, other)]
-        arrays = ("byte_spans", "pre_tokens", "special")
-        return lists[0] == lists[1] and all(
-            getattr(self, name).tolist() == getattr(other, name).tolist() for name in arrays
-        )
-
-    def __hash__(self) -> int:
-        """Return a hash of the text."""
-        return hash(self.text)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, with the tokens instead of the tokenizer."""
-        return {**vars(self), "tokens": self.tokens, "_tokenizer": None}
 
 
 @displayed("tokenizer")
@@ -308,33 +241,33 @@ class Tokenizer:
             ignore_merges=ignore_merges, normalizer=normalizer, name=self.name,
         )  # fmt: skip
         if ignore_merges == self.ignore_merges:
-            made._encoder = self._encoder
+            made.byte_text.segment_encoder = self.byte_text.segment_encoder
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
         """Return a copy of this tokenizer with another `SegmentEncoder`."""
         made = copy(self)
-        made._encoder = encoder
+        made.byte_text = copy(self.byte_text)
+        made.byte_text.segment_encoder = encoder
         return made
 
     def _set(
         self, tables: Tables, specials: SpecialTokens, pattern: SplitPattern, name: str
     ) -> None:
         self.tables = tables
-        whole = tables.by_ranks or self.ignore_merges
-        self._encoder = SegmentEncoder(tables, whole=whole)
+        whole = SegmentEncoder(tables, whole=True) if self.ignore_merges else None
+        self.byte_text = ByteTextEncoder(tables, specials, pattern, self.normalizer, whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials
         self.special_tokens = special_tokens = specials.ids
-        self._special_bytes = {i: text.encode() for text, i in special_tokens.items()}
         for text, token_id in special_tokens.items():
             if not text:
                 raise SpecialTokenError(f"the special token with the id {token_id} is empty")
             if (token := tables.token(token_id)) is not None:
                 reason = f"its id {token_id} is the token {token!r}"
                 raise SpecialTokenError(f"special token {text!r}: {reason}")
-        if len(self._special_bytes) < len(special_tokens):
+        if len(self.specials.bytes_by_id) < len(special_tokens):
             raise SpecialTokenError("two special tokens have the same id")
         ids = tables.ids()
         last = max(ids[-1] if ids else -1, max(special_tokens.values(), default=-1))
@@ -342,9 +275,10 @@ class Tokenizer:
         """One more than the largest id: the size of a model's embedding."""
 
     def __repr__(self) -> str:
-        """Return the name and the size."""
-        n_tokens = len(self._special_bytes.keys() | {*self.tables.ids()})
-        return f"<Tokenizer {self.name}: {n_tokens:,} tokens>"
+        """Return the name and the size; `n_vocab` differs if some ids have no token."""
+        n_tokens = len(self.specials.bytes_by_id.keys() | {*self.tables.ids()})
+        n_vocab = "" if n_tokens == self.n_vocab else f", n_vocab {self.n_vocab:,}"
+        return f"<Tokenizer {self.name}: {n_tokens:,} tokens{n_vocab}>"
 
     def __eq__(self, other: object) -> bool:
         """Return whether another tokenizer has the same parts; names and sources do not count.
@@ -362,8 +296,7 @@ class Tokenizer:
     @property
     def _parts(self) -> tuple[object, ...]:
         """All that ids depend on."""
-        rules, post = self.split_pattern.rules, self.post_processor
-        return type(self), self._encoder, self.specials, rules, self.normalizer, post
+        return type(self), *self.byte_text.parts, self.post_processor
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Support pickling: a built-in tokenizer by its name, others by their content."""
@@ -444,35 +377,7 @@ class Tokenizer:
             raise ArgumentTypeError("the data is a str, not bytes: call encode")
         text = bytetext.from_bytes(data)
         check_arguments([text], allowed_special, self.specials, self.name)
-        return self.encode_to_array(text, allowed_special).tolist()
-
-    def encode_byte_text(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> list[int]:
-        """Encode byte text (see `tokviz.text.bytetext`).
-
-        Args:
-            text: The text.
-            parse_specials: Whether special tokens are recognized, or a value of `allowed_special`;
-                see `encode`.
-        """
-        return self.encode_to_array(text, parse_specials).tolist()
-
-    def encode_with_borders(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> tuple[array[int], array[int] | None]:
-        """Encode byte text and return the token boundaries.
-
-        Returns:
-            The ids, and the n + 1 byte offsets between the tokens; None if they follow from the
-            lengths of the tokens, because normalization does not change the text.
-        """
-        if not self.changes(text):
-            return self.encode_to_array(text, parse_specials), None
-        tokenization = self.tokenize_byte_text(text, parse_specials)
-        return array("I", tokenization.ids), array(
-            "I", [0, *tokenization.byte_spans[:, 1].tolist()]
-        )
+        return self.byte_text.encode(text, allowed_special).tolist()
 
     def char_offsets(
         self, text: str, ids: Sequence[int], lasts: npt.NDArray[np.int64] | None = None
@@ -491,8 +396,8 @@ class Tokenizer:
         """
         import numpy as np  # `encode` does not need it
 
-        if lasts is None and self.changes(text):
-            lasts = self.tokenize_byte_text(text).byte_spans[:, 1]
+        if lasts is None and self.byte_text.changes(text):
+            lasts = self.byte_text.tokenize(text).byte_spans[:, 1]
         elif lasts is None:
             lasts = np.cumsum(self.token_sizes[np.asarray(ids, np.int64)])
         firsts = np.append(0, lasts[:-1])[: len(lasts)]
@@ -503,26 +408,12 @@ class Tokenizer:
             text_ends = np.append(0, np.where(is_space, 0, places + 1)[:-1])
             firsts = np.minimum(spaces_end[firsts], lasts)
             lasts = np.maximum(firsts, np.maximum.accumulate(text_ends)[lasts])
-        return _char_offsets(text, firsts, lasts)
-
-    def changes(self, text: str) -> bool:
-        """Return whether normalization changes byte text; unknown and False if `remote`."""
-        if self.normalizer.adds_space:
-            parts = segments(text, self.specials.search("all"))
-            return any(self.normalizer.changes(part) for part, special in parts if not special)
-        return bool(self.normalizer) and self.normalizer.changes(text)
+        return char_offsets(text, firsts, lasts)
 
     @property
     def safe_cut(self) -> str | None:
         """The split pattern's `safe_cut`, if text may also be normalized in parts; else None."""
         return self.split_pattern.safe_cut if self.normalizer.keeps_cuts else None
-
-    def normalized(self, text: str, parse_specials: bool | AllowedSpecial = True) -> str:
-        """Return byte text normalized as it is encoded."""
-        if not self.changes(text):
-            return text
-        parts = segments(text, self.specials.search(parse_specials))
-        return "".join(part if special else self.normalizer.apply(part) for part, special in parts)
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
@@ -537,7 +428,7 @@ class Tokenizer:
 
     def prepare(self, text: str = "") -> None:
         """Do the slow one-time work for long texts, and for this text. Callable from any thread."""
-        self._encoder.prepare()
+        self.byte_text.segment_encoder.prepare()
         self.specials.search("all")
         if self.split_pattern.unicode_of_tiktoken:
             unicode_classes.prepare(text)
@@ -565,81 +456,10 @@ class Tokenizer:
         """Encode any texts; replace surrogates only after a conversion to bytes has failed."""
         check_arguments(texts, allowed, self.specials, self.name)
         try:
-            return [*self.encode_byte_texts(texts, allowed, str.encode)]
+            return [*self.byte_text.encode_all(texts, allowed, str.encode)]
         except UnicodeEncodeError:
             fixed = [bytetext.replace_surrogates(text)[0] for text in texts]
-            return [*self.encode_byte_texts(fixed, allowed)]
-
-    def encode_to_array(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> array[int]:
-        """Encode byte text into an array, typecode "I"; see `encode_byte_text`."""
-        (ids,) = self.encode_byte_texts([text], parse_specials)
-        return ids
-
-    def encode_byte_texts(
-        self,
-        texts: Sequence[str],
-        allowed: AllowedSpecial | bool,
-        to_bytes: ToBytes = bytetext.to_bytes,
-    ) -> Iterator[array[int]]:
-        """Encode byte texts independently into arrays; see `encode_byte_text`.
-
-        Raises:
-            UnicodeEncodeError: If `to_bytes` raises it.
-        """
-        stops: list[tuple[int, int | None]] = []
-        """Number of plain segments before each special token, and its id; None at a text's end."""
-
-        at = 0
-
-        def plain() -> Iterator[tuple[str, bool]]:
-            nonlocal at
-            n = 0
-            for text in texts:
-                at = 0
-                for segment, special in self._segments(text, allowed):
-                    if special:
-                        stops.append((n, self.special_tokens[segment]))
-                    else:
-                        n += 1
-                        yield self.normalizer.apply(segment), False
-                    at += len(segment)
-                stops.append((n, None))
-
-        try:
-            with self._split_ahead(texts):
-                encoded = self._encoder.encode(
-                    self.split_pattern, plain(), sum(map(len, texts)), to_bytes=to_bytes
-                )
-        except PatternError as error:
-            raise error.shifted(at) from None
-        if len(stops) == 1:
-            yield encoded.ids
-            return
-        ids, start = array("I"), 0
-        for n, special_id in stops:
-            end = encoded.after[n - 1] if n else 0
-            ids.extend(encoded.ids[start:end])
-            start = end
-            if special_id is None:
-                yield ids
-                ids = array("I")
-            else:
-                ids.append(special_id)
-
-    def _split_ahead(self, texts: Sequence[str]) -> AbstractContextManager[None]:
-        """Split many texts in one request to a child; those with special tokens are split later."""
-        if len(texts) == 1 or not self.split_pattern.guarded:
-            return nullcontext()
-        # Only a guarded pattern needs child processes.
-        from tokviz.tokenizer.pretokenize.guard import split_ahead
-
-        return split_ahead(self.split_pattern, texts)
-
-    def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
-        """Yield the parts of a text, and whether each is a special token."""
-        return segments(text, self.specials.search(allowed))
+            return [*self.byte_text.encode_all(fixed, allowed)]
 
     # -- decoding
 
@@ -693,91 +513,10 @@ class Tokenizer:
         """
         check_arguments([text], allowed_special, self.specials, self.name)
         try:
-            return self._tokenize(text, allowed_special, to_bytes=str.encode)
+            return self.byte_text.tokenize(text, allowed_special, to_bytes=str.encode)
         except UnicodeEncodeError:
             fixed, n_replaced = bytetext.replace_surrogates(text)
-            return self._tokenize(fixed, allowed_special, n_replaced)
-
-    def tokenize_byte_text(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> Tokenization:
-        """Encode byte text and return spans; see `tokenize` and `encode_byte_text`."""
-        return self._tokenize(text, parse_specials)
-
-    def split_byte_text(
-        self, text: str, parse_specials: bool | AllowedSpecial = True
-    ) -> list[tuple[int, int]]:
-        """Return the character spans of a text's pre-tokens and special tokens."""
-        spans: list[tuple[int, int]] = []
-        offset = 0
-        for segment, special in self._segments(text, parse_specials):
-            if special:
-                spans.append((offset, offset + len(segment)))
-            else:
-                try:
-                    ends, at = [0, *self._pre_tokens(segment)], offset
-                except PatternError as error:
-                    raise error.shifted(offset) from None
-                spans.extend((at + start, at + end) for start, end in pairwise(ends))
-            offset += len(segment)
-        return spans
-
-    def _tokenize(
-        self,
-        text: str,
-        allowed: AllowedSpecial | bool,
-        n_replaced: int = 0,
-        to_bytes: ToBytes = bytetext.to_bytes,
-    ) -> Tokenization:
-        import numpy as np
-
-        noted: list[tuple[str, str, bool]] = []
-        """Each segment, its normalized form, and whether it is a special token."""
-
-        def segments() -> Iterator[tuple[str, bool]]:
-            for segment, special in self._segments(text, allowed):
-                composed = segment if special else self.normalizer.apply(segment)
-                noted.append((segment, composed, special))
-                yield composed, special
-
-        try:
-            encoded = self._encoder.encode(
-                self.split_pattern, segments(), len(text), with_ends=True, to_bytes=to_bytes
-            )
-        except PatternError as error:
-            offset = sum(len(segment) for segment, _, _ in noted[:-1])
-            raise error.shifted(offset) from None
-        ids = np.frombuffer(encoded.ids, np.uint32)
-        token_borders = np.frombuffer(encoded.token_borders, np.int64)
-        pre_token_borders = np.frombuffer(encoded.pre_token_borders, np.int64)
-        flags = np.zeros(len(ids), dtype=bool)
-        special_ids = [self.special_tokens[segment] for segment, _, special in noted if special]
-        if special_ids:
-            ends = np.cumsum([bytetext.n_bytes(composed) for _, composed, _ in noted])
-            ends = ends[[special for _, _, special in noted]]
-            places, pre_token_places = (
-                np.searchsorted(borders, ends) for borders in (token_borders, pre_token_borders)
-            )
-            ids, flags = (
-                np.insert(of, places - 1, new) for of, new in ((ids, special_ids), (flags, True))
-            )
-            token_borders = np.insert(token_borders, places, ends)
-            pre_token_borders = np.insert(pre_token_borders, pre_token_places, ends)
-        if any(composed != segment for segment, composed, _ in noted):
-            places = _origins(self.normalizer, noted)
-            token_borders = places[token_borders]
-            pre_token_borders = np.unique(places[pre_token_borders])
-        spans, pre_tokens = spans_between(token_borders), spans_between(pre_token_borders)
-        return Tokenization(text, ids.tolist(), spans, pre_tokens, flags, n_replaced, self)
-
-    def _pre_tokens(self, text: str) -> list[int]:
-        """Return the end of each pre-token of plain text, in characters."""
-        normalized = self.normalizer.apply(text)
-        ends = split(self.split_pattern, normalized).ends
-        if normalized == text:
-            return list(ends)
-        places = self.normalizer.origins(text, len)
-        return sorted({places[end] for end in ends} - {0})
+            return self.byte_text.tokenize(fixed, allowed_special, n_replaced)
 
     # -- the vocabulary
 
@@ -790,14 +529,14 @@ class Tokenizer:
     def vocab(self) -> dict[int, bytes]:
         """Every token id → bytes, including special tokens."""
         ordinary = zip(self.tables.ids(), self.tables.tokens(), strict=True)
-        return dict(ordinary) | self._special_bytes
+        return dict(ordinary) | self.specials.bytes_by_id
 
     @cached_property
     def token_sizes(self) -> npt.NDArray[np.int64]:
         """The number of bytes of each token by id, 0 where no token has an id. Shape (n,)."""
         import numpy as np  # `encode` does not need it
 
-        ids, specials = np.asarray(self.tables.ids(), np.int64), self._special_bytes
+        ids, specials = np.asarray(self.tables.ids(), np.int64), self.specials.bytes_by_id
         sizes = np.zeros(self.n_vocab, np.int64)
         sizes[ids] = self.tables.lengths()
         sizes[[*specials]] = [*map(len, specials.values())]
@@ -825,7 +564,7 @@ class Tokenizer:
 
     def is_special(self, token_id: int) -> bool:
         """Return whether an id is that of a special token."""
-        return token_id in self._special_bytes
+        return token_id in self.specials.bytes_by_id
 
     def rank(self, token_id: int) -> int | None:
         """Return the rank of the merge that makes a token; None for special tokens.
@@ -862,8 +601,7 @@ class Tokenizer:
 
     def bytes_of(self, token_id: int) -> bytes | None:
         """Return a token's bytes, None if the id is not in the vocabulary."""
-        special = self._special_bytes.get(token_id)
-        return self.tables.token(token_id) if special is None else special
+        return self.byte_text.bytes_of(token_id)
 
 
 _REMEDIES = {
@@ -955,48 +693,3 @@ def _specials(
         ids[name] = next_id if known_id is None else known_id
         next_id += known_id is None
     return SpecialTokens(ids)
-
-
-def _char_offsets(
-    text: str, firsts: npt.NDArray[np.int64], lasts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Convert starts and ends in bytes of byte text to characters; parts of one count as it."""
-    import numpy as np
-
-    if not text.isascii():
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-        starts = np.append(0, np.cumsum(bytetext.utf8_sizes(codes)))
-        firsts = np.searchsorted(starts, firsts, "right") - 1
-        lasts = np.searchsorted(starts, lasts, "left")
-    return firsts, lasts
-
-
-def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the spans between n + 1 borders, shape (n, 2), as a view of the borders."""
-    import numpy as np
-
-    spans: npt.NDArray[np.int64] = np.ndarray((len(borders) - 1, 2), np.int64, borders, 0, (8, 8))
-    spans.flags.writeable = False
-    return spans
-
-
-def _origins(
-    normalizer: Normalizer, segments: Iterable[tuple[str, str, bool]]
-) -> npt.NDArray[np.int64]:
-    """Return the offset in the text of every byte of the normalized text.
-
-    Args:
-        normalizer: The normalizer.
-        segments: Each segment, its normalized form, and whether it is a special token.
-    """
-    import numpy as np
-
-    places: list[Sequence[int] | npt.NDArray[np.int64]] = [[0]]
-    at = 0
-    for segment, composed, _ in segments:
-        n = bytetext.n_bytes(segment)
-        changed = composed != segment
-        ends = normalizer.origins(segment, bytetext.n_bytes)[1:] if changed else range(1, n + 1)
-        places.append(np.asarray(ends, np.int64) + at)
-        at += n
-    return np.concatenate(places)

@@ -104,7 +104,7 @@ def test_qwens_ids_follow_the_ranks(text: str) -> None:
     tok = tokviz.load("qwen")
     rank = tok.token_id
     tokens = []
-    for start, end in tok.split_byte_text(text, parse_specials=False):
+    for start, end in tok.byte_text.split(text, allowed_special=False):
         pre_token = bytetext.to_bytes(text[start:end])
         whole = rank(pre_token) is not None
         tokens += [pre_token] if whole else merge_pre_token(pre_token, lambda a, b: rank(a + b))

@@ -33,15 +33,15 @@ def composed(text: str) -> str:
 @given(text=texts)
 def test_the_tokens_are_those_of_the_composed_text(text):
     text = text.replace("<|endoftext|>", "").replace("<|im_start|>", "")
-    story = QWEN.tokenize_byte_text(text)
-    assert story.ids == QWEN.encode_byte_text(text)
+    story = QWEN.byte_text.tokenize(text)
+    assert story.ids == QWEN.byte_text.encode(text).tolist()
     assert QWEN.decode_bytes(story.ids) == bytetext.to_bytes(composed(text))
-    assert QWEN.changes(text) == (QWEN.normalizer.apply(text) != text)
+    assert QWEN.byte_text.changes(text) == (QWEN.normalizer.apply(text) != text)
     for spans in (story.byte_spans.tolist(), story.pre_tokens.tolist()):
         ends = [0, *(end for _, end in spans)]
         assert [start for start, _ in spans] == ends[:-1]
         assert ends[-1] == bytetext.n_bytes(text)
-    pre_tokens = QWEN.split_byte_text(text)
+    pre_tokens = QWEN.byte_text.split(text)
     assert [start for start, _ in pre_tokens] == [0, *(end for _, end in pre_tokens)][
         : len(pre_tokens)
     ]
@@ -55,11 +55,11 @@ def test_a_live_document_has_its_tokens(text, at):
     document.edit(int(at * document.n_chars), 0, "e\u0301 x")
     while not document.encode_pending(1.0):
         pass
-    story = QWEN.tokenize_byte_text(document.text)
+    story = QWEN.byte_text.tokenize(document.text)
     assert document.ids().tolist() == story.ids
     tokens = [document.token(index) for index in range(document.n_tokens)]
     assert [[t.byte_start, t.byte_end] for t in tokens] == story.byte_spans.tolist()
-    assert document.lossless == (not QWEN.changes(document.text))
+    assert document.lossless == (not QWEN.byte_text.changes(document.text))
     document.set_text("plain")
     while not document.encode_pending(1.0):
         pass
@@ -72,10 +72,10 @@ def test_a_composed_character_is_one_token_of_all_its_characters():
     assert QWEN.decode(story.ids) == "Am\u00e9lie"
     assert story.ids == QWEN.encode("Am\u00e9lie")
     assert story.byte_spans[-1][1] == len(text.encode())
-    borders = QWEN.encode_with_borders(text)[1]
+    borders = QWEN.byte_text.encode_with_borders(text)[1]
     assert borders is not None
     assert [[a, b] for a, b in pairwise(borders)] == story.byte_spans.tolist()
-    assert QWEN.encode_with_borders("Am\u00e9lie")[1] is None
+    assert QWEN.byte_text.encode_with_borders("Am\u00e9lie")[1] is None
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def notices(app: TokvizApp) -> list[str]:
 def assert_exact(screen: TokensScreen) -> None:
     live = screen.live
     assert live.tokenizer is not None
-    expected = live.tokenizer.encode_byte_text(live.text, live.parse_specials)
+    expected = live.tokenizer.byte_text.encode(live.text, live.parse_specials).tolist()
     assert list(live.ids()) == expected
     assert screen.editor.text == live.text
     assert screen.status.state.tokens == len(expected)

@@ -86,7 +86,7 @@ def _never_whole(index: VocabularyIndex, texts_of: Mapping[int, list[bytes]]) ->
     with split_ahead(tok.split_pattern, all_texts):
         if not tok.split_pattern.guarded:
             with suppress(TokvizError):  # then encode them one by one
-                encoded = tok.encode_byte_texts(all_texts, "none")
+                encoded = tok.byte_text.encode_all(all_texts, "none")
                 return [
                     row
                     for row, texts in texts_of.items()

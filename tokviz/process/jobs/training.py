@@ -188,7 +188,7 @@ def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]
     ratios = {
-        name: n_bytes / sum(map(len, tokenizer.encode_byte_texts(decoded, "all")))
+        name: n_bytes / sum(map(len, tokenizer.byte_text.encode_all(decoded, "all")))
         for name, tokenizer in tokenizers.items()
     }
     return HeldOut(n_bytes, ratios)

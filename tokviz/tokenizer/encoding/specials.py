@@ -164,6 +164,11 @@ class SpecialTokens:
         return pattern_of_specials(self.ids)
 
     @cached_property
+    def bytes_by_id(self) -> dict[int, bytes]:
+        """The bytes of each token by its id."""
+        return {token_id: text.encode() for text, token_id in self.ids.items()}
+
+    @cached_property
     def skipped_ids(self) -> frozenset[int]:
         """The ids of the tokens that `skip_special_tokens` leaves out: those flagged `special`."""
         return frozenset(self.ids[text] for text in self.ids.keys() - self.non_special)

@@ -244,9 +244,9 @@ class TextTimes:
         Raises:
             VocabularyError: If the vocabulary has no token for a byte of the text.
         """
-        text = self._tokenizer.normalized(text, parse_specials)
+        text = self._tokenizer.byte_text.normalized(text, parse_specials)
         data = bytetext.to_bytes(text)
-        tokenization = self._tokenizer.tokenize_byte_text(text, parse_specials)
+        tokenization = self._tokenizer.byte_text.tokenize(text, parse_specials)
         starts = tokenization.byte_spans[tokenization.special, 0].tolist()
         special_ids = dict(
             zip(starts, compress(tokenization.ids, tokenization.special), strict=True)
