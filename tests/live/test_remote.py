@@ -36,7 +36,7 @@ class Remote(tokviz.Tokenizer):
 
     def __init__(self) -> None:
         super().__init__(WORDS.vocab, [], WORDS.special_tokens, split_pattern="none")
-        self.byte_text = RemoteEncoder(self.tables, self.specials, self.split_pattern)
+        self.byte_text = RemoteEncoder(**vars(self.byte_text))
 
 
 class HereEncoder(ByteTextEncoder):
@@ -58,7 +58,7 @@ class Here(tokviz.Tokenizer):
 
     def __init__(self) -> None:
         super().__init__(WORDS.vocab, WORDS.merges, WORDS.special_tokens, split_pattern="gpt2")
-        self.byte_text = HereEncoder(self.tables, self.specials, self.split_pattern)
+        self.byte_text = HereEncoder(**vars(self.byte_text))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import argparse
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 from tokviz.cli import options
@@ -97,15 +97,12 @@ def _record(
 ) -> dict[str, Any]:  # fmt: skip
     ids, borders = array("I", around[0]), [0] * (1 + len(around[0]))
     for text in blocks:
-        block_ids, edges = tokenizer.byte_text.encode_with_borders(text, parse_specials)
-        ids.extend(block_ids)
         if with_spans:
-            if edges is None:
-                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in block_ids]
-                borders.extend(list(accumulate(sizes, initial=borders[-1]))[1:])
-            else:
-                start = borders[-1]
-                borders.extend(start + edge for edge in edges[1:])
+            found, start = tokenizer.byte_text.tokenize(text, parse_specials), borders[-1]
+            ids.extend(found.ids)
+            borders += [start + end for end in found.byte_spans[:, 1].tolist()]
+        else:
+            ids.extend(tokenizer.byte_text.encode(text, parse_specials))
     ids.extend(around[1])
     borders += [borders[-1]] * len(around[1])
     fields: dict[str, Any] = {"ids": ids.tolist()}

@@ -104,17 +104,15 @@ class Comparison:
 
     def __eq__(self, other: object) -> bool:
         """Return whether another comparison is of the same text and equal tokenizers."""
-        if not isinstance(other, Comparison):
-            return NotImplemented
-        return self._parts == other._parts
+        return isinstance(other, Comparison) and self._content == other._content
 
     def __hash__(self) -> int:
-        """Return a hash of the text and the tokenizers."""
-        return hash(self._parts[:2])
+        """Return a hash of the text."""
+        return hash(self.text)
 
     @property
-    def _parts(self) -> tuple[object, ...]:
-        tokenizers = tuple(side.tokenizer for side in self.sides)
+    def _content(self) -> tuple[object, ...]:
+        tokenizers = [side.tokenizer for side in self.sides]
         return self.text, tokenizers, self._allowed, self.n_replaced
 
     @property

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import zip_longest
 from operator import itemgetter
 from os.path import isfile, join
@@ -31,9 +30,7 @@ from tokviz.compare.vocabularies import Int64s, VocabularyDifference, diff_vocab
 from tokviz.errors import PatternError
 from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.formats.loader import AnyTokenizer, as_tokenizer
-from tokviz.formats.tokenizer_ipc import of_ranks, to_parts
-from tokviz.storage.files import read_file
-from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
+from tokviz.storage.json_file import read_json
 from tokviz.text.sentences import Sentence, pluralize
 from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -43,10 +40,6 @@ SEARCH_SECONDS = 60
 """The longest search for texts."""
 _MOST_EXAMPLES, _MOST_EXPLAINED, _BATCH = 3, 10, 200
 """Texts to find for each aim of the search; texts to explain in each batch; size of a batch."""
-_DESCRIPTIVE = ("name", "source", "lossy", "doubt", "report", "pattern", "sizes", "post_processor")
-"""Entries of a serialized tokenizer that do not change ids, or are compared separately."""
-_SPECIAL_TABLES = slice(2, 6)
-"""The tables of special tokens, which are compared separately."""
 _SUMMARIES: dict[Verdict, str] = {
     "same ids": "Same ids: all parts that encode text are equal.",
     "no difference found": "No difference found: {tried} have the same ids (no proof for all).",
@@ -184,19 +177,7 @@ def diff(
 
 def _prove_same(a: Tokenizer, b: Tokenizer) -> bool:
     """Return whether texts without special tokens are certain to have the same ids."""
-    if a.remote or b.remote:
-        files = [one.load_report.subject if one.load_report else "" for one in (a, b)]
-        if a.remote != b.remote or not all(map(isfile, files)):
-            return False
-        one, other = (sha256(read_file(file, limit=MAX_JSON_BYTES)).digest() for file in files)
-        return one == other
-    keys = []
-    for tokenizer in (a, b):
-        head, tables = to_parts(tokenizer)
-        del tables[_SPECIAL_TABLES]
-        options = {key: head[key] for key in head if key not in _DESCRIPTIVE}
-        keys.append((tokenizer.split_pattern.rules, options, tables))
-    return keys[0] == keys[1]
+    return a.byte_text.content == b.byte_text.content
 
 
 def _vocabulary(a: Tokenizer, b: Tokenizer, found: VocabularyDifference) -> Part:
@@ -263,7 +244,7 @@ def _facts(one: Tokenizer) -> Iterator[tuple[str, str, object, str]]:
     if one.remote:
         yield "merges", kind, None, "in the library"
     elif isinstance(tables, PackedRanks):
-        yield "merges", "ranks", [*map(bytes, of_ranks(tables))], "ranks of the tokens"
+        yield "merges", "ranks", tables.content, "ranks of the tokens"
     else:
         text = pluralize(len(tables.pairs) // 2, "merge") + ", ignore_merges" * one.ignore_merges
         yield "merges", "list", (one.merges, one.ignore_merges), text

@@ -10,7 +10,7 @@ from tokviz.explain.algorithms.story import Story
 from tokviz.explain.places import Place
 from tokviz.explain.pre_token_cuts import PreTokenCut, special_cut
 from tokviz.explain.trace import Explanation
-from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
+from tokviz.formats.huggingface_tokenizer import LibraryTextEncoder
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message
 
@@ -34,8 +34,8 @@ def library_cuts(
     """
     data = bytetext.to_bytes(place.text)
     try:
-        assert isinstance(tok, HuggingFaceTokenizer)
-        answer = tok.stories(place.text, place.parse_specials, tokens)
+        assert isinstance(tok.byte_text, LibraryTextEncoder)
+        answer = tok.byte_text.stories(place.text, place.parse_specials, tokens)
     except TokvizError as error:
         unknown = failure_message("The steps are unknown", error)
         return (PreTokenCut(place.data, None, ((unknown,),), None),), 1

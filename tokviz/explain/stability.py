@@ -20,9 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import accumulate, chain, islice, product
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
@@ -259,18 +257,13 @@ def _is_word(token: bytes) -> bool:
     return len(word) > 1 and word.isalpha()
 
 
-_sorted: WeakKeyDictionary[Tokenizer, ByteRows] = WeakKeyDictionary()
-_lock = Lock()
-
-
 def _tokens_of(tok: Tokenizer) -> ByteRows:
     """Return the ordinary tokens, sorted."""
-    with _lock:
-        if tok not in _sorted:
-            _sorted.clear()  # only one tokenizer is used at a time
-            rows = ByteRows.of(tok.tables)
-            _sorted[tok] = rows.take(rows.order())
-        return _sorted[tok]
+    if "sorted" not in tok.derived:
+        rows = ByteRows.of(tok.tables)
+        tok.derived["sorted"] = rows.take(rows.order())
+    found: ByteRows = tok.derived["sorted"]
+    return found
 
 
 def sentences_of(unstable: UnstableEnd) -> Iterator[Sentence]:

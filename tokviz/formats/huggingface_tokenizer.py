@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from os import fspath
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.normalization import is_combining
-from tokviz.tokenizer.encoding.packed import PackedMerges, Tables
+from tokviz.tokenizer.encoding.packed import PackedMerges
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.encoding.tokenization import Tokenization, spans_between
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -43,25 +43,22 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
+@dataclass(eq=False)
 class LibraryTextEncoder(ByteTextEncoder):
-    """Encodes byte text with the library."""
+    """Encodes byte text with the library.
 
-    def __init__(
-        self,
-        library: LibraryTokenizer,
-        tables: Tables,
-        specials: SpecialTokens,
-        split_pattern: SplitPattern,
-        name: str,
-    ) -> None:
-        """Create an encoder of the tokenizer with this name; its tables have no merges."""
-        super().__init__(tables, specials, split_pattern)
-        self._library, self._name = library, name
+    Attributes:
+        library: The library's tokenizer.
+        name: The name of the tokenizer.
+    """
+
+    library: LibraryTokenizer
+    name: str
 
     @property
-    def parts(self) -> tuple[object, ...]:
-        """All that ids depend on."""
-        return *super().parts, self._library.checksum
+    def content(self) -> tuple[object, ...]:
+        """The checksum of the file."""
+        return (self.library.checksum,)
 
     def encode_all(
         self,
@@ -72,20 +69,20 @@ class LibraryTextEncoder(ByteTextEncoder):
         """Encode texts one by one."""
         for text in texts:
             to_bytes(text)  # which may refuse it
-            yield self._library.encode(text, self.named(allowed_special)).ids
+            yield self.library.encode(text, self.named(allowed_special)).ids
 
     def encode_with_borders(
         self, text: str, allowed_special: AllowedSpecial | bool = True
     ) -> tuple[array[int], array[int] | None]:
         """Encode a text with the borders of its tokens."""
-        encoding = self._library.encode(text, self.named(allowed_special))
+        encoding = self.library.encode(text, self.named(allowed_special))
         return encoding.ids, self._borders(text, encoding)
 
     def split(
         self, text: str, allowed_special: AllowedSpecial | bool = True
     ) -> list[tuple[int, int]]:
         """Return the character spans of the library's pre-tokens, without gaps."""
-        encoding = self._library.encode(text, self.named(allowed_special))
+        encoding = self.library.encode(text, self.named(allowed_special))
         char_of = {byte: char for char, byte in enumerate(_byte_offsets(text))}
         ends = [char_of[end] for end in self._pre_token_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
@@ -101,7 +98,7 @@ class LibraryTextEncoder(ByteTextEncoder):
         import numpy as np
 
         to_bytes(text)  # which may refuse it
-        encoding = self._library.encode(text, self.named(allowed_special))
+        encoding = self.library.encode(text, self.named(allowed_special))
         borders = np.array(self._borders(text, encoding), np.int64)
         pre_token_borders = np.array([0, *self._pre_token_ends(text, encoding)], np.int64)
         special_ids = list(self.specials.ids.values())
@@ -115,18 +112,22 @@ class LibraryTextEncoder(ByteTextEncoder):
             _bytes_of=self.bytes_of,
         )
 
+    def stories(
+        self, text: str, allowed_special: AllowedSpecial | bool, tokens: range
+    ) -> Mapping[str, Any]:
+        """Explain the encoding of the pre-tokens of some tokens; see `LibraryTokenizer.stories`."""
+        return self.library.stories(text, self.named(allowed_special), tokens)
+
     def named(self, allowed_special: AllowedSpecial | bool) -> str:
         """Return the library's name for the allowed special tokens: it does not support sets."""
-        if allowed_special == "huggingface":
-            return "huggingface"
-        if not allowed_special or allowed_special == "none":
-            return "none"
-        if allowed_special is True or allowed_special == "all":
-            return "all"
-        if set(allowed_special or ()) >= self.specials.ids.keys():
+        if isinstance(allowed_special, str):
+            return allowed_special
+        if allowed_special is True or not allowed_special:
+            return "all" if allowed_special else "none"
+        if {*allowed_special} >= self.specials.ids.keys():
             return "all"
         raise SpecialTokenError(
-            f"{self._name} recognizes all its special tokens or none: give 'all', 'none' or "
+            f"{self.name} recognizes all its special tokens or none: give 'all', 'none' or "
             "'huggingface'"
         )
 
@@ -200,7 +201,9 @@ class HuggingFaceTokenizer(Tokenizer):
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
-        self.byte_text = LibraryTextEncoder(self._library, self.tables, known, pattern, name)
+        self.byte_text = LibraryTextEncoder(
+            **vars(self.byte_text), library=self._library, name=name
+        )
         self.lossy = bool(normalizers)
         self.config = content.get("tokenizer_config", {})
         self.post_processor = read_post_processor(content)
@@ -253,13 +256,6 @@ class HuggingFaceTokenizer(Tokenizer):
         if skip_special_tokens:
             listed = [one for one in listed if one not in self.specials.skipped_ids]
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
-
-    def stories(
-        self, text: str, allowed_special: AllowedSpecial | bool, tokens: range
-    ) -> Mapping[str, Any]:
-        """Explain the encoding of the pre-tokens of some tokens; see `LibraryTokenizer.stories`."""
-        assert isinstance(self.byte_text, LibraryTextEncoder)
-        return self._library.stories(text, self.byte_text.named(allowed_special), tokens)
 
 
 def _notes(

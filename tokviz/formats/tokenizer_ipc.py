@@ -20,6 +20,7 @@ _MERGE_TABLES: tuple[Literal["I", "Q"], ...] = "I", "I", "Q", "I"
 """The typecodes of `pairs`, `firsts` and the two arrays of `by_key`."""
 
 _PART_BYTES = 1 << 18
+_ATTRIBUTES = "name", "source", "lossy", "pattern_doubt", "config"
 
 
 def of_ranks(tokens: PackedRanks) -> list[memoryview]:
@@ -105,12 +106,8 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "sizes": [len(part) for part in parts],
         "pattern": tuple(tokenizer.split_pattern),
         "ignore_merges": tokenizer.ignore_merges,
-        "name": tokenizer.name,
-        "source": tokenizer.source,
-        "lossy": tokenizer.lossy,
         "normalizer": tokenizer.normalizer,
-        "config": tokenizer.config,
-        "doubt": tokenizer.pattern_doubt,
+        "attributes": {name: getattr(tokenizer, name) for name in _ATTRIBUTES},
         "post_processor": tokenizer.post_processor,
         "report": report,
     }
@@ -134,10 +131,8 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
         split_pattern=pattern._replace(steps=tuple(SplitStep(*step) for step in pattern.steps)),
         ignore_merges=head["ignore_merges"],
         normalizer=Normalizer(*head["normalizer"]),
-        name=head["name"],
     )
-    tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
-    tokenizer.pattern_doubt, tokenizer.config = head["doubt"], head["config"]
+    vars(tokenizer).update(head["attributes"])
     before, after, *rest = head["post_processor"]
     tokenizer.post_processor = PostProcessor(tuple(before), tuple(after), *rest)
     if head["report"] is not None:

@@ -77,31 +77,25 @@ class HasMemory:
 
     def __eq__(self, other: object) -> bool:
         """Return whether all public attributes are equal."""
-        if type(other) is not type(self):
-            return NotImplemented
-        own, others = _public(self), _public(other)
-        return own == others
+        return isinstance(other, HasMemory) and self._content == other._content
 
     __hash__ = None  # type: ignore[assignment]  # the memory can change
 
+    @property
+    def _content(self) -> dict[str, Any]:
+        """The public attributes, with lists in place of memory."""
+        public = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        return public | {"memory": {name: one.tolist() for name, one in self.memory.items()}}
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes with arrays in place of memory, which cannot be pickled."""
-        return {name: _as_array(value) for name, value in vars(self).items()}
+        import numpy as np  # a short training ends before anything needs NumPy
 
-
-def _public(owner: HasMemory) -> dict[str, Any]:
-    """Return the public attributes, with lists in place of memory."""
-    attributes = {name: value for name, value in vars(owner).items() if name[0] != "_"}
-    memory = {name: one.tolist() for name, one in owner.memory.items()}
-    return {**attributes, "memory": memory}
-
-
-def _as_array(value: Any) -> Any:
-    import numpy as np
-
-    if isinstance(value, dict):
-        return {name: _as_array(one) for name, one in value.items()}
-    return np.asarray(value) if isinstance(value, memoryview) else value
+        memory = {name: np.asarray(one) for name, one in self.memory.items()}
+        arrays = {
+            name: np.asarray(it) for name, it in vars(self).items() if isinstance(it, memoryview)
+        }
+        return {**vars(self), **arrays, "memory": memory}
 
 
 class Column:

@@ -245,9 +245,9 @@ class JobClient:
 
     def forget_child(self) -> None:
         """Leave the child to the parent of this forked process, which has no threads either."""
-        self._changed, self._calls = threading.Condition(), threading.Lock()
         _left_children.append(self._child)
         self._child = self._next = self._active = self._owner = None
+        self._changed, self._calls = threading.Condition(), threading.Lock()
 
     # -- in the owner's thread
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from importlib import import_module
@@ -255,8 +256,8 @@ class Tokenizer:
         self, tables: Tables, specials: SpecialTokens, pattern: SplitPattern, name: str
     ) -> None:
         self.tables = tables
-        whole = SegmentEncoder(tables, whole=True) if self.ignore_merges else None
-        self.byte_text = ByteTextEncoder(tables, specials, pattern, self.normalizer, whole)
+        encoder = SegmentEncoder(tables, whole=tables.by_ranks or self.ignore_merges)
+        self.byte_text = ByteTextEncoder(tables, specials, pattern, self.normalizer, encoder)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials
@@ -285,18 +286,17 @@ class Tokenizer:
 
         `tokviz.diff` compares tokenizers in detail.
         """
-        if not isinstance(other, Tokenizer):
-            return NotImplemented
-        return self is other or self._parts == other._parts
+        same = self is other
+        return same or (isinstance(other, Tokenizer) and self._content == other._content)
 
     def __hash__(self) -> int:
         """Return a hash of the parts that are fast to compare."""
         return hash((self.n_vocab, self.split_pattern.rules))
 
     @property
-    def _parts(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[object, ...]:
         """All that ids depend on."""
-        return type(self), *self.byte_text.parts, self.post_processor
+        return self.byte_text.content, self.specials.content, self.post_processor
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Support pickling: a built-in tokenizer by its name, others by their content."""
@@ -644,28 +644,19 @@ def _check_many(items: object, method: str) -> None:
         raise ArgumentTypeError(f"a single text is not a batch: put it in a list, or call {method}")
 
 
-def _checked_ids(ids: Iterable[int]) -> list[int]:
+def _checked_ids(ids: Any) -> list[int]:
     """Return ids as a list.
 
     Raises:
         ArgumentTypeError: If they are not integers.
     """
-    if isinstance(ids, (str, bytes)):
-        raise ArgumentTypeError("this is text, not token ids: decode takes the result of encode")
-    if not isinstance(ids, Iterable):
-        remedy = f"use [{ids}] for a single id" if isinstance(ids, int) else "use a list of ids"
-        raise ArgumentTypeError(f"{ids!r} is not a list of token ids: {remedy}")
-    checked = list[int]()
-    given = list(ids)
-    try:
-        checked.extend(map(index, given))
-    except TypeError:
-        wrong = given[len(checked)]
-        is_list = isinstance(wrong, Iterable) and not isinstance(wrong, (str, bytes))
-        remedy = "call decode_batch for several lists" if is_list else "token ids are integers"
-        where = f"{reprlib.repr(wrong)} (position {len(checked)} of the ids)"
-        raise ArgumentTypeError(f"{where} is not a token id: {remedy}") from None
-    return checked
+    is_text = isinstance(ids, (str, bytes))
+    with suppress(TypeError):
+        if not is_text:
+            return [*map(index, ids)]
+    remedy = f"[{ids}]" if isinstance(ids, int) else "integers, or decode_batch for several lists"
+    remedy = "the result of encode" if is_text else remedy
+    raise ArgumentTypeError(f"{reprlib.repr(ids)} is not a list of token ids: use {remedy}")
 
 
 def _specials(

@@ -9,13 +9,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.encoded import ToBytes
-from tokviz.tokenizer.encoding.normalization import UNCHANGED, Normalizer
+from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.encoding.packed import Tables
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens, segments
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+@dataclass(eq=False)
 class ByteTextEncoder:
     """Encodes byte text. Threads may share it.
 
@@ -39,23 +41,16 @@ class ByteTextEncoder:
         segment_encoder: The encoder of the text between special tokens.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        specials: SpecialTokens,
-        split_pattern: SplitPattern,
-        normalizer: Normalizer = UNCHANGED,
-        segment_encoder: SegmentEncoder | None = None,
-    ) -> None:
-        """Create an encoder; without a `segment_encoder`, it merges as the tables say."""
-        self.tables, self.specials = tables, specials
-        self.split_pattern, self.normalizer = split_pattern, normalizer
-        self.segment_encoder = segment_encoder or SegmentEncoder(tables, whole=tables.by_ranks)
+    tables: Tables
+    specials: SpecialTokens
+    split_pattern: SplitPattern
+    normalizer: Normalizer
+    segment_encoder: SegmentEncoder
 
     @property
-    def parts(self) -> tuple[object, ...]:
-        """All that ids depend on."""
-        return self.segment_encoder, self.specials, self.split_pattern.rules, self.normalizer
+    def content(self) -> tuple[object, ...]:
+        """All that the ids of a text without special tokens depend on."""
+        return self.segment_encoder.content, self.split_pattern.rules, self.normalizer
 
     def bytes_of(self, token_id: int) -> bytes | None:
         """Return a token's bytes, None if the id is not in the vocabulary."""
@@ -113,9 +108,6 @@ class ByteTextEncoder:
                 )
         except PatternError as error:
             raise error.shifted(at) from None
-        if len(stops) == 1:
-            yield encoded.ids
-            return
         ids, start = array("I"), 0
         for n, special_id in stops:
             end = encoded.after[n - 1] if n else 0
@@ -245,16 +237,11 @@ class ByteTextEncoder:
 
     def changes(self, text: str) -> bool:
         """Return whether normalization changes a text; False if a library normalizes."""
-        if self.normalizer.adds_space:
-            parts = segments(text, self.specials.search("all"))
-            return any(self.normalizer.changes(part) for part, special in parts if not special)
-        return bool(self.normalizer) and self.normalizer.changes(text)
+        return bool(self.normalizer) and self.normalized(text) != text
 
     def normalized(self, text: str, allowed_special: AllowedSpecial | bool = True) -> str:
         """Return a text normalized as it is encoded."""
-        if not self.changes(text):
-            return text
-        parts = segments(text, self.specials.search(allowed_special))
+        parts = self._segments(text, allowed_special)
         return "".join(part if special else self.normalizer.apply(part) for part, special in parts)
 
 

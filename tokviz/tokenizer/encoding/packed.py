@@ -67,17 +67,12 @@ class PackedRanks:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling by the stored form."""
-        return PackedRanks.of, (self.data[:], self.sparse_ids)
+        return PackedRanks.of, self.content
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether another vocabulary has the same tokens with the same ranks."""
-        if not isinstance(other, PackedRanks):
-            return NotImplemented
-        return self.sparse_ids == other.sparse_ids and self.data[:] == other.data[:]
-
-    def __hash__(self) -> int:
-        """Return a hash of the number of tokens."""
-        return hash(len(self._ids))
+    @property
+    def content(self) -> tuple[bytes, array[int] | None]:
+        """All that the others are computed from: the stored form, and the ranks if not 0 … n-1."""
+        return self.data[:], self.sparse_ids
 
     def _set(self, data: mmap.mmap | bytes, path: StrPath, ids: array[int] | None) -> None:
         if data[: len(MAGIC)] != MAGIC:
@@ -283,15 +278,10 @@ class PackedMerges:
         """Support pickling by the parts that the others are computed from."""
         return PackedMerges, (self.packed, self.pairs, self.firsts)
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether another vocabulary has the same tokens and merges."""
-        if not isinstance(other, PackedMerges):
-            return NotImplemented
-        return self.pairs == other.pairs and self.packed == other.packed
-
-    def __hash__(self) -> int:
-        """Return a hash of the number of tokens."""
-        return hash(self.packed)
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the others are computed from."""
+        return *self.packed.content, self.pairs
 
     @classmethod
     def none(cls, packed: PackedRanks) -> PackedMerges:

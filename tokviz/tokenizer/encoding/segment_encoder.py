@@ -50,15 +50,10 @@ class SegmentEncoder:
         """Support pickling without the caches."""
         return partial(SegmentEncoder, whole=self._whole), (self._tables,)
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether another encoder returns the same tokens for every text."""
-        if not isinstance(other, SegmentEncoder):
-            return NotImplemented
-        return self._whole == other._whole and self._tables == other._tables
-
-    def __hash__(self) -> int:
-        """Return a hash of the vocabulary."""
-        return hash(self._tables)
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the tokens of a text depend on."""
+        return self._whole, self._tables.content
 
     def encode(
         self,

@@ -144,18 +144,11 @@ class SpecialTokens:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling without the compiled patterns."""
-        return SpecialTokens, self._parts
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether other special tokens have the same ids and flags."""
-        return isinstance(other, SpecialTokens) and self._parts == other._parts
-
-    def __hash__(self) -> int:
-        """Return a hash of the texts."""
-        return hash(frozenset(self.ids))
+        return SpecialTokens, self.content
 
     @property
-    def _parts(self) -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
+    def content(self) -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
+        """The arguments that create them."""
         return self.ids, self.normalized, self.non_special
 
     @cached_property

@@ -60,17 +60,16 @@ class Tokenization:
 
     def __eq__(self, other: object) -> bool:
         """Return whether all attributes are equal."""
-        if not isinstance(other, Tokenization):
-            return NotImplemented
-        lists = [(it.text, it.ids, it.n_replaced, it.tokens) for it in (self, other)]
-        arrays = ("byte_spans", "pre_tokens", "special")
-        return lists[0] == lists[1] and all(
-            getattr(self, name).tolist() == getattr(other, name).tolist() for name in arrays
-        )
+        return isinstance(other, Tokenization) and self._content == other._content
 
     def __hash__(self) -> int:
         """Return a hash of the text."""
         return hash(self.text)
+
+    @property
+    def _content(self) -> tuple[object, ...]:
+        arrays = (it.tolist() for it in (self.byte_spans, self.pre_tokens, self.special))
+        return self.text, self.tokens, self.ids, self.n_replaced, *arrays
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes, with the tokens instead of the function for them."""

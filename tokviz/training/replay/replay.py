@@ -23,7 +23,7 @@ from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -622,6 +622,15 @@ class _PrefixEncoder(SegmentEncoder):
     def __init__(self, replay: Replay, k: int) -> None:
         super().__init__(replay.tokenizer.tables, whole=False)
         self._replay, self._k = replay, k
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling if the replay does."""
+        return _PrefixEncoder, self.content
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the tokens of a text depend on."""
+        return self._replay, self._k
 
     def prepare(self) -> None:
         """Do nothing: long texts need no preparation."""

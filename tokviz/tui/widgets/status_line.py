@@ -128,7 +128,7 @@ def _facts(state: StatusState) -> Iterator[_Fact]:
     if state.cost is not None:
         yield _cost(state.cost)
     yield _lossless(state)
-    how = "on" if state.specials_parsed else "as text"
+    how = "parsed" if state.specials_parsed else "text"
     forms = [(0, f"special tokens: {how}"), (2, f"specials: {how}"), (9, "")]
     yield _Fact(forms, "toggle", "screen.toggle_specials")
     if state.failure:

@@ -197,7 +197,7 @@ class OwnText(Vertical):
         n_lit = len(tokens.highlight_starts)
         places = pluralize(n_lit, "place") if n_lit else "no place"
         here = [f"merged in {places}"] if position.number else []
-        specials = [] if state.parse_specials else ["specials: as text"]
+        specials = [] if state.parse_specials else ["specials: text"]
         ratio = f"{n_bytes / n_tokens:.2f} bytes/token"
         self._show_head(pluralize(n_tokens, "token"), *here, *specials, ratio)
         before, self._shown_at = self._shown_at, monotonic()

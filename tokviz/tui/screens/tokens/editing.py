@@ -55,9 +55,9 @@ class Reading(Controller):
         names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
         self._choice.use(neighbour(names, self._choice.coming, step))
 
-    @action("Special tokens: recognized or as text", "f6", section="Tokenizer")
+    @action("Special tokens: parsed or text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:
-        """Encode text such as <|endoftext|> as one special token, or as ordinary text."""
+        """Encode text such as <|endoftext|> as the special token, or as text."""
         live = self._text.live
         tokenizer = self.session.tokenizer
         parsed = not pending_or(self._asked, live.parse_specials)
