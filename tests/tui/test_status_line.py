@@ -26,8 +26,8 @@ def line(state: StatusState, width: int) -> str:
 
 def test_a_wide_line_tells_everything() -> None:
     assert line(USUAL, 200) == (
-        "311 tokens · 707 chars · 823 bytes · 2.65 bytes/token · ✓ lossless · special tokens: on"
-        " · 0.4 ms"
+        "311 tokens · 707 chars · 823 bytes · 2.65 bytes/token · ✓ lossless"
+        " · special tokens: parsed · 0.4 ms"
     )
 
 
@@ -45,9 +45,9 @@ def test_one_is_not_plural() -> None:
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (88, line(USUAL._replace(seconds=None), 200)),
-        (80, "311 tokens · 707 chars · 823 bytes · 2.65 B/tok · ✓ lossless · specials: on"),
-        (60, "311 tokens · 707 chars · 823 bytes · specials: on"),
+        (92, line(USUAL._replace(seconds=None), 200)),
+        (80, "311 tokens · 707 chars · 823 bytes · 2.65 B/tok · ✓ lossless · specials: parsed"),
+        (60, "311 tokens · 707 chars · 823 bytes · specials: parsed"),
         (40, "311 tokens · 707 chars · 823 bytes"),
         (30, "311 tokens · 823 bytes"),
         (20, "311 tokens · 823 B"),

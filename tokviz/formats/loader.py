@@ -33,6 +33,9 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
     decides its kind; see `tokviz.formats.recognize`. For a folder with the name of a built-in
     tokenizer, write `./name`.
 
+    The tokenizer encodes the text of special tokens, such as `<|endoftext|>`, as these tokens,
+    unless `allowed_special` of `Tokenizer.encode` excludes them: do that for untrusted text.
+
     Args:
         name: A built-in name, a path, or `hf:org/name`, also with `@revision`.
         split_pattern: A named split pattern or a regex, for a file without one (a rank file, a

@@ -332,6 +332,10 @@ class Tokenizer:
     ) -> list[int]:  # fmt: skip
         """Encode text.
 
+        By default, the text of a special token such as `<|endoftext|>` becomes that token. Encode
+        text from users, files or the web with `allowed_special="none"`, so that nobody can inject
+        the end of a document or a message of another role.
+
         Args:
             text: Any `str`. Surrogate pairs join and lone surrogates become U+FFFD, as in tiktoken.
             allowed_special: The special tokens to recognize; the text of others is plain text. If
@@ -340,7 +344,8 @@ class Tokenizer:
                 as Qwen3's `<think>` and `<tool_call>`, count as special tokens too, except
                 white space (GPT-NeoX's runs of spaces), which is always recognized.
                 "all": All of them.
-                "none": None of them: no text produces the id of a special token.
+                "none": None of them: no text produces the id of a special token. For untrusted
+                text.
                 "huggingface": Those not flagged as special, as Hugging Face's library does if
                 special tokens are text (`split_special_tokens`, `encode_special_tokens`).
                 A set of texts: These; not if `remote`.
@@ -352,7 +357,9 @@ class Tokenizer:
             The token ids.
 
         Raises:
-            SpecialTokenError: If tokviz cannot add the tokens of the post-processor.
+            ArgumentTypeError: If the text is not a `str`.
+            SpecialTokenError: If `allowed_special` contains other texts than special tokens, or
+                tokviz cannot add the tokens of the post-processor.
         """
         before, after = self.ids_around() if add_special_tokens else ((), ())
         return [*before, *self._encode_any([text], allowed_special)[0], *after]

@@ -213,7 +213,7 @@ async def test_a_screen_hears_of_what_the_tokens_screen_does_when_that_has_been_
         await settle(pilot)
         assert heard == [screen_id]
         if screen_id == "replay":
-            await until(pilot, lambda: "specials: as text" in shown(app))
+            await until(pilot, lambda: "specials: text" in shown(app))
 
 
 async def test_specials_are_read_as_on_the_tokens_screen() -> None:
@@ -225,7 +225,7 @@ async def test_specials_are_read_as_on_the_tokens_screen() -> None:
         await until(pilot, lambda: not app.session.live.parse_specials)
         await pilot.press(LEADER, "5")
         # At the start every byte is one.
-        await until(pilot, lambda: "14 tokens · specials: as text" in shown(app))
+        await until(pilot, lambda: "14 tokens · specials: text" in shown(app))
 
 
 @pytest.mark.parametrize(

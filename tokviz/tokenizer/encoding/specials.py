@@ -182,13 +182,12 @@ class SpecialTokens:
             tokenizer: The name of the tokenizer, or "no tokenizer".
 
         Raises:
-            SpecialTokenError: If one is not; it suggests the closest special tokens.
+            SpecialTokenError: If one is not; it suggests a similar one.
         """
         for text in texts:
             if text not in self.ids:
-                near = get_close_matches(str(text), self.ids, n=3, cutoff=0.4)
-                shown = " or ".join(map(repr, near))
-                remedy = f"did you mean {shown}?" if near else "see its special_tokens"
+                near = get_close_matches(str(text), self.ids, n=1)
+                remedy = f"did you mean {near[0]!r}?" if near else "see its special_tokens"
                 raise SpecialTokenError(f"{tokenizer} has no special token {text!r}: {remedy}")
 
     def search(self, allowed: AllowedSpecial | bool) -> Search:
