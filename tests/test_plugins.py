@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import tokviz
+from tokviz.errors import InputFileError
+from tokviz.formats.recognize import FILE_FORMATS, FileFormat, recognize
 from tokviz.storage import plugins
 from tokviz.storage.plugins import Registry
 
@@ -30,12 +34,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    code = (
-        f"import sys; sys.path.append({str(path)!r})\n"
-        "from tokviz.cli.main import main\nsys.exit(main())"
+    command = [sys.executable, "-m", "tokviz", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(path)}  # for child processes, too
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
     )
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_a_split_pattern_of_a_plugin_is_trained_with(installed: Path, tmp_path: Path) -> None:
@@ -56,6 +59,54 @@ def test_a_shape_and_a_policy_of_a_plugin_are_used(installed: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert "answers-only" in done.stdout
     assert run(tmp_path, "chat", rows, "--trainers").returncode == 2
+
+
+@pytest.fixture
+def hex_file(tmp_path: Path) -> Path:
+    """A file in the format of the example."""
+    tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"abc"]
+    file = tmp_path / "tokens.hex"
+    file.write_text("\n".join(["hexadecimal tokens", *(token.hex() for token in tokens)]))
+    return file
+
+
+def test_a_file_in_the_format_of_a_plugin_is_read_in_a_child(
+    installed: Path, hex_file: Path
+) -> None:
+    encoded = run(installed, "encode", "-t", hex_file, "--text", "abcab<|end|>")
+    assert (encoded.stdout, encoded.returncode) == ("257 256 258\n", 0), encoded.stderr
+    hex_file.write_text(f"{hex_file.read_text()}\nxyz")
+    failed = run(installed, "encode", "-t", hex_file, "--text", "a")
+    assert failed.stderr.startswith(f"tokviz: {hex_file}: the plugin 'hex' failed: ValueError: ")
+
+
+def test_a_file_in_the_format_of_a_plugin_is_checked(
+    installed: Path, hex_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.setitem(FILE_FORMATS, "hex", import_module("tokviz_example").HEX)
+    assert recognize(hex_file) == "list of tokens in hexadecimal"
+    assert tokviz.load(hex_file).source == f"list of tokens in hexadecimal {hex_file}"
+    with pytest.raises(InputFileError, match="has its own split pattern"):
+        tokviz.load(hex_file, split_pattern="gpt2")
+    hex_file.write_text(f"{hex_file.read_text()}\n6162")
+    with pytest.raises(InputFileError, match="line 260: b'ab' is a token already, at line 258"):
+        tokviz.load(hex_file)
+
+
+def test_plugins_recognize_files_that_tokviz_does_not_and_failing_ones_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("unknown")
+    failing = FileFormat("failing", lambda head: bool(1 / 0))
+    monkeypatch.setitem(FILE_FORMATS, "failing", failing)
+    with pytest.warns(UserWarning, match=r"'failing' \(tokviz.formats\) cannot .* ZeroDivision"):
+        assert recognize(file) is None
+    monkeypatch.setitem(FILE_FORMATS, "failing", failing._replace(fits=lambda head: True))
+    assert recognize(file) == "failing"
+    file.write_text('{"version": "1.0", "model": {"type": "BPE"}}')
+    assert recognize(file) == "Hugging Face tokenizer"
 
 
 @pytest.fixture

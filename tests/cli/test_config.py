@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 import os
 import stat
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.json_schema import Validator
 from tokviz.cli.main import main
 from tokviz.workspace.settings import Settings, config_path, load_settings, meanings, save_settings
 
@@ -136,3 +139,27 @@ def test_the_tokenizer_of_the_app_is_not_the_one_of_commands(
 ) -> None:
     code, _, err = run_config(capsys, "set", "tokenizer", "gpt2")
     assert code == 0 and "commands use $TOKVIZ_TOKENIZER or -t" in err
+
+
+def test_the_schema_agrees_with_the_check(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run_config(capsys, "schema")
+    validator = Validator(json.loads(out))
+    assert (code, [*json.loads(out)["properties"]]) == (0, [*meanings(), "profile"])
+    file = tmp_path / "config.toml"
+    keys = '[keys]\nfind = ["ctrl+f"]\nmore_keys = "shift+f10"'
+    valid = (
+        *("", 'theme = "terminal-dark"', 'split_patterns = ["gpt2", "none"]', "wrap = false"),
+        *(keys, '[profile.work]\npanel = "ids"'),
+    )
+    wrong = (
+        *('theme = "terminal"', 'split_patterns = ["gpt3"]', "wrap = 1", "wrapp = true"),
+        *('[keys]\nfound = "ctrl+g"', "[keys]\nfind = 1", "profile = 1"),
+        *('[profile.work]\npanel = "id"', '[profile.work]\nprofile = "id"'),
+    )
+    for text in (*valid, *wrong):
+        file.write_text(text)
+        checked = run_config(capsys, "check", file)[0]
+        found = validator.problems(tomllib.loads(text))
+        assert (bool(found), checked) == (text in wrong, text in wrong), (text, found)

@@ -26,6 +26,7 @@ from tokviz.chat.spans import (
 from tokviz.errors import PatternError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 from tokviz.tokenizer.encoding.specials import segments
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -77,6 +78,7 @@ class TokenRun(NamedTuple):
     n_bytes: int
 
 
+@displayed("rendering")
 @dataclass(frozen=True)
 class Rendering:
     """The tokens of a conversation. All columns have one item for each token.

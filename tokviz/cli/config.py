@@ -7,6 +7,7 @@ tokviz config set KEY [VALUE]  change a setting; without VALUE, reset it to its 
 tokviz config edit             open the file in $VISUAL or $EDITOR, then check it
 tokviz config prices           open your table of prices, which is created first if it is missing
 tokviz config keys             list the actions and their keys
+tokviz config schema           print the JSON Schema of the file, for editors
 
 KEY is the name of a setting, keys.ACTION or profile.NAME.SETTING. VALUE is written as in the file;
 quotes and the brackets of a list are optional. See `tokviz help settings`.
@@ -15,6 +16,7 @@ quotes and the brackets of a list are optional. See `tokviz help settings`.
 from __future__ import annotations
 
 import argparse
+import json
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -36,13 +38,14 @@ from tokviz.workspace.settings import (
     Settings,
     check_file,
     config_path,
+    config_schema,
     did_you_mean,
     edit_file,
     load_settings,
     meanings,
 )
 
-_SUBCOMMANDS = ("show", "path", "check", "set", "edit", "prices", "keys")
+_SUBCOMMANDS = ("show", "path", "check", "set", "edit", "prices", "keys", "schema")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _edit_prices(settings.editor)
     elif subcommand == "keys":
         _show_keys()
+    elif subcommand == "schema":
+        _print_schema()
     else:
         _show(path, settings)
         if complaint:
@@ -168,6 +173,17 @@ def _show_keys() -> None:
             if action.bound and action.id not in shown:
                 shown.add(action.id)
                 print(f"{action.id:<26} {keys_label(action):<24} {screen}: {action.title}")
+
+
+def _print_schema() -> None:
+    from tokviz.tui.app import actions_everywhere
+    from tokviz.tui.checks import CHOICES
+    from tokviz.tui.themes import load_user_themes
+
+    load_user_themes()
+    everywhere = [action for actions in actions_everywhere().values() for action in actions]
+    titles = {action.id: action.title for action in everywhere if action.bound and action.id}
+    print(json.dumps(config_schema(CHOICES, titles), indent=2))
 
 
 def _set(path: Path, key: str, value: str | None = None) -> None:

@@ -2,6 +2,8 @@
 
 TOPIC is the name of a command, whose help comes first, the name of a page, or words to search for.
 
+--schema prints the JSON Schema of what a command prints with --json: tokviz help --schema count
+
 --man prints the manual page: tokviz help --man > ~/.local/share/man/man1/tokviz.1
 """
 
@@ -16,6 +18,7 @@ from tokviz.cli.options import add_flag
 from tokviz.cli.output import ERROR, report
 from tokviz.errors import TokvizError
 from tokviz.guide import LINK, PAGES, chapters, page, page_path, resolve_link, sections, title
+from tokviz.storage.assets import asset_path
 from tokviz.workspace.settings import did_you_mean
 
 _PAGE_OF_COMMANDS = "commands"
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz help`."""
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help=f"a page: {', '.join(PAGES)}")
     add_flag(parser, "--man", "print the manual page, for man(1)")
+    add_flag(parser, "--schema", "print the JSON Schema of the output of the command TOPIC")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,6 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(manual(), end="")
         return 0
     topic = " ".join(arguments.topic).casefold()
+    if arguments.schema:
+        print(_schema(topic), end="")
+        return 0
     if not topic:
         for chapter, names in chapters().items():
             print(f"{chapter}:", *(f"  {name:<16} {title(name)}" for name in names), sep="\n")
@@ -59,6 +66,17 @@ def run(arguments: argparse.Namespace) -> int:
         hint = did_you_mean(topic, [*PAGES, *COMMANDS])
         report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages{hint}")
     return 0 if matches else ERROR
+
+
+def _schema(command: str) -> str:
+    """Return the JSON Schema of what a command prints with --json."""
+    if command not in COMMANDS:
+        hint = did_you_mean(command, COMMANDS)
+        raise TokvizError(f"--schema needs the name of a command, not {command!r}{hint}")
+    path = asset_path(f"schemas/{command}.json")
+    if not path.exists():
+        raise TokvizError(f"tokviz {command} has no option --json")
+    return path.read_text("utf-8")
 
 
 def _print(name: str) -> None:

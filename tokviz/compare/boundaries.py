@@ -27,6 +27,7 @@ from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
 from tokviz.compare.why_other import why_other
 from tokviz.formats.loader import AnyTokenizer, as_tokenizers
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.tokenizer import Tokenizer, check_arguments
@@ -78,6 +79,7 @@ class Disagreement:
         return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
 
 
+@displayed("comparison")
 @dataclass(repr=False)
 class Comparison:
     """One text encoded by several tokenizers.

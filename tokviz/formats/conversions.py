@@ -16,7 +16,7 @@ from tokviz.errors import InputFileError
 from tokviz.formats.equivalents import LONGEST_MATCH
 from tokviz.formats.gguf import MAGIC, read_gguf, unigram_pieces
 from tokviz.formats.hf_folder import read_hf_folder, with_config
-from tokviz.formats.recognize import Kind, find
+from tokviz.formats.recognize import find
 from tokviz.formats.rwkv import RwkvTokenizer, read_rwkv
 from tokviz.formats.sentencepiece import (
     MAX_BYTES,
@@ -30,7 +30,7 @@ from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
 
 Json = dict[str, Any]
 
-CONVERSIONS: dict[Kind, Callable[[Path], Json]] = {
+CONVERSIONS: dict[str, Callable[[Path], Json]] = {
     "gguf": read_gguf,
     "sentencepiece": read_sentencepiece,
     "wordpiece": read_wordpiece,
@@ -65,7 +65,7 @@ _OWN_KEYS = ("guesses", "tokenizer_config")
 _EMPTY: Json = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
 
 
-def _kind(path: StrPath) -> Kind | None:
+def _kind(path: StrPath) -> str | None:
     try:
         kind = find(path).kind
     except InputFileError:

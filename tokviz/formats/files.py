@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.conversions import CONVERSIONS
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
@@ -10,7 +10,7 @@ from tokviz.formats.hf_native import HAS_PATTERN, NeedsLibrary, read_tokenizer_j
 from tokviz.formats.json_ranks import read_javascript, read_tekken
 from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognize import RecognizedFile
+from tokviz.formats.recognize import FILE_FORMATS, RecognizedFile
 from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
@@ -74,8 +74,19 @@ def read_draft(
         PatternError: If the split pattern is not a valid regex.
     """
     path = found.path
-    if split_pattern is not None and found.kind in (*_WITH_PATTERN, *CONVERSIONS):
+    read_by_plugin = FILE_FORMATS[found.kind].read
+    if split_pattern is not None and (
+        read_by_plugin or found.kind in (*_WITH_PATTERN, *CONVERSIONS)
+    ):
         raise InputFileError(path, HAS_PATTERN)
+    if read_by_plugin is not None:
+        try:
+            return read_by_plugin(path)
+        except TokvizError:
+            raise
+        except Exception as error:  # a plugin can raise anything
+            reason = f"{type(error).__name__}: {error}"
+            raise InputFileError(path, f"the plugin {found.kind!r} failed: {reason}") from error
     match found.kind:
         case "tiktoken":
             return read_tiktoken(

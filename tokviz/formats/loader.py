@@ -115,7 +115,7 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
     # Imported here because a built-in tokenizer does not need it.
     from tokviz.formats.conversions import CONVERSIONS
     from tokviz.formats.hf_native import KIND
-    from tokviz.formats.recognize import TITLES, find
+    from tokviz.formats.recognize import FILE_FORMATS, find
 
     found = find(os.path.expanduser(path))
     made = read(found, split_pattern, os.fspath(path))
@@ -125,7 +125,7 @@ def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | No
 
         made = HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
     if found.kind in CONVERSIONS:
-        made.source = made.source.replace(KIND, TITLES[found.kind], 1)
+        made.source = made.source.replace(KIND, FILE_FORMATS[found.kind].title, 1)
         notes = made.load_report.findings if made.load_report else ()
         made.pattern_doubt = next((note.message for note in notes if note.code == "guess"), "")
     made.folder = os.path.abspath(found.path if found.kind == "run" else found.path.parent)

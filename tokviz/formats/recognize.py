@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import warnings
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
 from tokviz.storage.files import GZIP, StrPath, looks_binary, read_file, reading
 from tokviz.storage.json_file import parse_json, read_json
+from tokviz.storage.plugins import Registry
+
+if TYPE_CHECKING:
+    from tokviz.formats.draft import Draft
 
 Kind = Literal[
     "huggingface", "tiktoken", "tekken", "bpe_ranks", "minbpe", "vocab", "merges", "combined",
@@ -37,7 +43,32 @@ TITLES: dict[Kind, str] = {
     "clip": "CLIP vocabulary",
     "folder": "vocabulary and merges with their config",
 }
-"""Every kind of tokenizer that can be loaded, in words."""
+"""Every kind of tokenizer that tokviz itself can load, in words."""
+
+
+class FileFormat(NamedTuple):
+    """A format of tokenizer files.
+
+    Attributes:
+        title: Its name in words that fit after "a".
+        fits: Returns whether a file has this format, from its first 64 KB. None for the formats of
+            tokviz, and so is `read`.
+        read: Reads a file. The app and the commands call it in a child process with limits. It may
+            raise any error, preferably `InputFileError`.
+    """
+
+    title: str
+    fits: Callable[[bytes], bool] | None = None
+    read: Callable[[Path], Draft] | None = None
+
+
+FILE_FORMATS = Registry(
+    "tokviz.formats", FileFormat, {kind: FileFormat(title) for kind, title in TITLES.items()}
+)
+"""The formats by kind, including those of plugins."""
+
+_UNCERTAIN = ("vocab", "merges")
+"""Kinds with the content of many files, which plugins recognize first."""
 
 _HEAD_BYTES = 65_536
 
@@ -68,7 +99,7 @@ class RecognizedFile(NamedTuple):
         other: For a pair of files, the one with the merges.
     """
 
-    kind: Kind
+    kind: str
     path: Path
     other: Path | None = None
 
@@ -79,7 +110,7 @@ def recognize(path: StrPath) -> str | None:
     Reads at most the first 64 KB, fast enough to call while a path is typed.
     """
     try:
-        return TITLES[find(path).kind]
+        return FILE_FORMATS[find(path).kind].title
     except InputFileError:
         return None
 
@@ -103,13 +134,33 @@ def find(path: StrPath) -> RecognizedFile:
     return RecognizedFile(kind, place)
 
 
-def kind_of(path: StrPath) -> Kind:
+def kind_of(path: StrPath) -> str:
     """Return the kind of a file, regardless of the files next to it.
 
     Raises:
         InputFileError: See `find`.
     """
-    return _kind_of(_head(Path(path), path), path)
+    head = _head(Path(path), path)
+    try:
+        kind = _kind_of(head, path)
+    except InputFileError:
+        if plugin := _kind_of_plugin(head):
+            return plugin
+        raise
+    return (_kind_of_plugin(head) or kind) if kind in _UNCERTAIN else kind
+
+
+def _kind_of_plugin(head: bytes) -> str | None:
+    """Return the kind of a file by the plugins; warn about those that fail."""
+    for kind, file_format in FILE_FORMATS.items():
+        try:
+            if file_format.fits is not None and file_format.fits(head):
+                return kind
+        except Exception as error:
+            # A plugin can raise anything.
+            reason = f"cannot recognize files: {type(error).__name__}: {error}"
+            warnings.warn(f"the plugin {kind!r} (tokviz.formats) {reason}", stacklevel=2)
+    return None
 
 
 def _head(place: Path, path: StrPath) -> bytes:
@@ -332,7 +383,7 @@ def _in_folder(folder: Path, path: StrPath) -> RecognizedFile:
     raise InputFileError(path, f"holds several tokenizers ({several}): choose one of the files")
 
 
-def _with_partner(kind: Kind, place: Path, path: StrPath) -> RecognizedFile:
+def _with_partner(kind: str, place: Path, path: StrPath) -> RecognizedFile:
     """Find the second file of a vocabulary and its merges, in the same folder."""
     names = _names(place.parent, path)
     wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES

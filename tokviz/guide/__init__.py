@@ -18,7 +18,9 @@ from tokviz.storage.assets import asset_path
 PAGES = (
     "start",
     "commands",
+    "scripts",
     "python",
+    "notebooks",
     "plugins",
     "tutorial-split",
     "tutorial-mask",

@@ -46,3 +46,8 @@ LIGHT = Colours(
     ("#cfe8ff", "#ffe0b8", "#d4f4d2", "#f9d3e3", "#e3dafc", "#d3f1f0"),
     ("#e3e6eb", "#f3f4f7"),
 )
+TRANSLUCENT = (
+    "#2f8fff4d", "#ff9d2e4d", "#3fc46a4d", "#f0609c4d", "#8f6bff4d", "#22b5b54d",
+    "#88888855", "#88888826",
+)  # fmt: skip
+"""Backgrounds of chips by their hue, for text on a light or a dark page that is not ours."""

@@ -186,9 +186,17 @@ def _measure(n_tokens: int, data: bytes) -> str:
     return f"{pluralize(n_tokens, 'token')}{ratio}"
 
 
-def comparison_figure(name: str, comparison: Comparison) -> Figure:
-    """Show a text in several tokenizers; highlight the tokens on which they disagree."""
-    data, disagreements = comparison.data, comparison.disagreements
+def comparison_figure(name: str, comparison: Comparison, end: int | None = None) -> Figure:
+    """Show a text in several tokenizers; highlight the tokens on which they disagree.
+
+    Args:
+        name: Name of the text.
+        comparison: The comparison.
+        end: Show only the tokens that end at this byte or before; None for all.
+    """
+    data, spans = comparison.data, comparison.spans
+    end = len(data) if end is None else end
+    disagreements = comparison.disagreements_in(spans[spans[:, 0] < end])
     starts = [disagreement.byte_span[0] for disagreement in disagreements]
     parts = []
     for number, side in enumerate(comparison.sides):
@@ -198,39 +206,43 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
             causes[at] = disagreement.reasons[other].causes[0]
             if at < _MOST_EXPLAINED:
                 causes[at] += f": {format_sentences(disagreement.sentences(other), short_label)}"
-        ends = side.ends.tolist()
-        spans = list(zip([0, *ends], ends, strict=False))
+        ends = side.ends[side.ends <= end].tolist()
+        tokens = list(zip([0, *ends], ends, strict=False))
         notes = []
-        for start, end in spans:
-            at = bisect_right(starts, start) - 1
-            differs = at >= 0 and end <= disagreements[at].byte_span[1]
+        for first, last in tokens:
+            at = bisect_right(starts, first) - 1
+            differs = at >= 0 and last <= disagreements[at].byte_span[1]
             notes.append(("differs", causes[at]) if differs else ("", ""))
-        marked = {end for end, is_special, _ in side.marks if is_special}
+        marked = {place for place, is_special, _ in side.marks if is_special}
         chips = chips_of(
-            side.ids,
-            (data[start:end] for start, end in spans),
-            special=[end in marked for _, end in spans],
+            side.ids[: len(ends)],
+            (data[first:last] for first, last in tokens),
+            special=[last in marked for _, last in tokens],
             pre_tokens=[0, *side.pre_token_ends.tolist()],
             notes=notes,
         )
         parts.append(
-            FigurePart(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips)
+            FigurePart(f"{safe(side.tokenizer.name)} · {_measure(len(side.ids), data)}", chips)
         )
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
     facts = [
-        pluralize(len(disagreements), "disagreement")
-        if disagreements
-        else "All produce the same tokens."
+        pluralize(len(spans), "disagreement") if len(spans) else "All produce the same tokens."
     ]
     return Figure(safe(f"{name} · {names}"), facts, parts)
 
 
-def mask_figure(name: str, rendering: Rendering) -> Figure:
-    """Show the tokens of a conversation by message; highlight those in the loss."""
-    kept = range(rendering.n_kept)
+def mask_figure(name: str, rendering: Rendering, most: int | None = None) -> Figure:
+    """Show the tokens of a conversation by message; highlight those in the loss.
+
+    Args:
+        name: Name of the conversation.
+        rendering: Its tokens.
+        most: Show only the first tokens; None for all.
+    """
+    kept = range(rendering.n_kept)[:most]
     notes = [("in the loss" * rendering.mask[n], rendering.reason_sentence(n)) for n in kept]
     chips = chips_of(
-        rendering.ids[: rendering.n_kept].tolist(),
+        rendering.ids[: len(kept)].tolist(),
         map(rendering.token_bytes, kept),
         special=list(map(rendering.is_special, kept)),
         notes=notes,

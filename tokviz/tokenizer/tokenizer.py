@@ -21,6 +21,7 @@ from tokviz.errors import (
     VocabularyError,
 )
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.normalization import NEVER_IN_UTF8, UNCHANGED, Normalizer
@@ -52,6 +53,7 @@ def _format_module(name: str) -> ModuleType:
     return import_module(f"tokviz.formats.{name}")
 
 
+@displayed("tokenizer")
 class Tokenizer:
     """Byte-level BPE: text → pre-tokens → tokens, and back without loss.
 

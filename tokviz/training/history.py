@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokviz.kernels.memory import Column, HasMemory
+from tokviz.text.notebooks import displayed
 from tokviz.training.settings import N_BYTES, IdLayout
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _WIDE = {"count", "runner_up_count", "n_tokens"}
 _IDS = ("left_id", "right_id", "new_id", "runner_up_left", "runner_up_right")
 
 
+@displayed("training_history")
 class TrainingHistory(HasMemory):
     """The merges of a training in order; every array has one entry per merge.
 

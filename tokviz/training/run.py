@@ -18,6 +18,7 @@ from tokviz.formats.run_arrays import read_arrays
 from tokviz.formats.run_writer import write_run
 from tokviz.storage.files import StrPath
 from tokviz.storage.version import __version__
+from tokviz.text.notebooks import displayed
 from tokviz.tokenizer.encoding.packed import pack_trained
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.attribution import Attribution
@@ -40,6 +41,7 @@ class TrainTimings(NamedTuple):
     merging: float
 
 
+@displayed("training_run")
 class TrainingRun(NamedTuple):
     """The result of a training.
 

@@ -109,6 +109,12 @@ _TYPE_ERRORS: dict[type, str] = {
     tuple: "must be a list of strings, in brackets",
     dict: "must be a table",
 }
+_SCHEMAS: dict[type, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    str: {"type": "string"},
+    tuple: {"type": "array", "items": {"type": "string"}},
+    dict: {"type": "object"},
+}
 
 
 def config_path() -> Path:
@@ -132,6 +138,47 @@ def meanings() -> dict[str, str]:
         if isinstance(field.target, ast.Name)
     }
     return {name: descriptions[name] for name in _FIELDS}
+
+
+def config_schema(choices: Choices, actions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the JSON Schema of `config.toml`, for editors.
+
+    Args:
+        choices: The allowed values of settings.
+        actions: The titles of the actions whose keys can be changed, by name.
+    """
+    one_or_more = [_SCHEMAS[str], _SCHEMAS[tuple]]
+    properties = {}
+    for name, meaning in meanings().items():
+        default = _DEFAULTS[name]
+        shape = {**_SCHEMAS[type(default)], "description": meaning, "default": default}
+        if name in choices:
+            allowed = {"type": "string", "enum": list(choices[name])}
+            shape |= {"items": allowed} if isinstance(default, tuple) else allowed
+        properties[name] = shape
+    properties["keys"] |= {
+        "properties": {
+            name: {"anyOf": one_or_more, "description": title} for name, title in actions.items()
+        },
+        "additionalProperties": False,
+    }
+    profile = {
+        "type": "object",
+        "properties": {name: {"$ref": f"#/properties/{name}"} for name in properties},
+        "additionalProperties": False,
+    }
+    profiles = {
+        "type": "object",
+        "description": "Settings of `tokviz --profile NAME`, in a table for each NAME.",
+        "additionalProperties": profile,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of tokviz",
+        "type": "object",
+        "properties": {**properties, "profile": profiles},
+        "additionalProperties": False,
+    }
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:

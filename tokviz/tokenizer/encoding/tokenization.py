@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokviz.text import bytetext
+from tokviz.text.notebooks import displayed
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 
+@displayed("tokenization")
 class Tokenization:
     """The tokens of one text.
 
