@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         check = check_bpe(
             mine.vocab,
             mine.merges,
-            arguments.corpus,
+            corpus=arguments.corpus,
             split_pattern=arguments.pattern or mine.split_pattern or "gpt2",
             special_tokens=specials,
             tie_break=arguments.ties,
@@ -94,7 +94,7 @@ def _record(check: BpeCheck) -> dict[str, object]:
         "n_merges": len(check.merges),
         "n_equal": check.n_equal,
         "is_correct": check.is_correct,
-        "tie_break": check.setup.tie_break.name,
+        "tie_break": check.tie_break,
         "mistakes": [[it.name for it in one.mistakes] for one in check.explanations],
         "n_reproduced": check.explanations[0].n_equal if check.explanations else None,
         "complete": check.complete,

@@ -42,7 +42,7 @@ def check(tmp_path: Path, data: bytes, merges: wrong_bpe.Merges, **more: int) ->
     return check_bpe(
         None,
         merges,
-        file,
+        corpus=file,
         special_tokens=[SPECIAL],
         tie_break="lexicographic",
         seconds=60,
@@ -51,7 +51,9 @@ def check(tmp_path: Path, data: bytes, merges: wrong_bpe.Merges, **more: int) ->
 
 
 TRAINED = [
-    name for name, it in MISTAKES.items() if it.topic != "size" and name != "ties-lexicographic"
+    name
+    for name, it in MISTAKES.items()
+    if it.topic not in ("size", "encoding") and name != "ties-lexicographic"
 ]
 
 
@@ -101,7 +103,9 @@ def test_correct_random_trainings_are_never_diagnosed(tmp_path: Path) -> None:
         assert (found.is_correct, found.explanations) == (True, ()), str(found)
 
 
-@pytest.mark.parametrize("mistake", [it for it in MISTAKES.values() if it.corpus])
+@pytest.mark.parametrize(
+    "mistake", [it for it in MISTAKES.values() if it.corpus and it.topic != "encoding"]
+)
 def test_smallest_corpus_shows_the_mistake(mistake: Mistake) -> None:
     other = "smallest_id" if mistake.name == "ties-lexicographic" else "lexicographic"
     setup = Setup(get_split_pattern("gpt2"), (SPECIAL.encode(),), TIE_BREAKS[other])
