@@ -36,13 +36,13 @@ def encoded(tokenizer: Tokenizer, seed: int, wrong: str) -> dict[str, list[int]]
     return dict(zip(given, wrong_bpe.encode(given, vocab, merges, SPECIALS, wrong), strict=True))
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", [name for name in ENCODERS if name.startswith("encode-")])
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_encoder_is_diagnosed_by_name(tokenizer: Tokenizer, name: str, seed: int) -> None:
     found = check_encoding(tokenizer, encoded(tokenizer, seed, name))
     assert (found.mistakes, found.n_explained) == ((name,), 3), found
-    assert found.ours[: found.at] == found.theirs[: found.at]
-    assert found.ours[found.at] != found.theirs[found.at]
+    assert found.ours != found.theirs
+    assert f"mistake: {name}: " in "\n".join(found.lines())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -66,7 +66,7 @@ def test_ids_of_another_text_and_unknown_ids_are_reported(tokenizer: Tokenizer) 
     assert found.mistakes == ()
     assert "your ids decode to another text: b'lower'" in [*map(str.strip, found.lines())]
     found = check_encoding(tokenizer, {"low": [9999]})
-    assert "  yours      9999 (not in the vocabulary)" in [*found.lines()]
+    assert "  your vocabulary has no id 9999" in [*found.lines()]
 
 
 @pytest.mark.parametrize("ids", ["low", {"decoded": "low"}, [1.5], None])
@@ -75,14 +75,11 @@ def test_values_that_are_not_ids_are_refused(tokenizer: Tokenizer, ids: object) 
         check_encoding(tokenizer, {"low": ids})
 
 
-@pytest.mark.parametrize("name", [name for name in MISTAKES if MISTAKES[name].topic == "encoding"])
+@pytest.mark.parametrize("name", ENCODERS)
 def test_smallest_text_shows_the_mistake(name: str) -> None:
     gpt2 = tokviz.load("gpt2")
     tokenizer = Tokenizer(gpt2.vocab, gpt2.merges, SPECIALS)
     text = MISTAKES[name].corpus.decode()
-    ids = tokenizer.encode(text)
-    if name == "decode-errors":
-        found = check_encoding(tokenizer, {text: {"ids": ids, "decoded": None}})
-        assert name in found.mistakes
-    else:
-        assert any(encode(tokenizer, [text]) != [ids] for encode in ENCODERS[name])
+    (ids,) = wrong_bpe.encode([text], tokenizer.vocab, gpt2.merges, SPECIALS, name)
+    entry = {"ids": ids} | ({"decoded": None} if name == "decode-errors" else {})
+    assert name in check_encoding(tokenizer, {text: entry}).mistakes

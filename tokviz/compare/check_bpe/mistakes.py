@@ -81,22 +81,21 @@ def _standard_re(setup: Setup) -> Iterator[Setup]:
             yield setup._replace(pattern=SplitPattern("re", f"(?V1){regex}", "re"))
 
 
+_SIZES = [
+    -2,
+    -3,
+    -4,
+    -6,
+    -8,
+    -12,
+    -16,
+    *(1 << k for k in range(6, 21)),
+    *(10**k for k in range(3, 7)),
+]
+
+
 def _chunks(*kinds: str) -> Variants:
-    sizes = (
-        -2,
-        -3,
-        -4,
-        -6,
-        -8,
-        -12,
-        -16,
-        *(1 << k for k in range(6, 21)),
-        10**3,
-        10**4,
-        10**5,
-        10**6,
-    )
-    return _with(chunks=[*product(kinds, sizes)])
+    return _with(chunks=[*product(kinds, _SIZES)])
 
 
 def _prefer(key: Callable[[bytes, bytes, int, int], Any]) -> Variants:
