@@ -148,7 +148,7 @@ def check_bpe(
     vocab: Mapping[int, bytes] | None,
     merges: Sequence[Merge],
     *,
-    corpus: Source,
+    corpus: Source | Corpus,
     split_pattern: str | SplitPattern = "gpt2",
     special_tokens: Sequence[str] = (),
     tie_break: str | None = "lexicographic",
@@ -191,7 +191,9 @@ def check_bpe(
     on_progress("the reference")
     merges = [(left, right) for left, right in merges]
     open_text: list[bytes] = []
-    blocks = Corpus(corpus, delimiter=None, field=field).text_blocks()
+    if not isinstance(corpus, Corpus):
+        corpus = Corpus(corpus, delimiter=None, field=field)
+    blocks = corpus.text_blocks()
     documents = [text for block in blocks for text in block.whole_texts(open_text)]
     if not any(documents):
         raise CorpusError("the corpus holds no text, so there is nothing to check")
