@@ -22,8 +22,8 @@ search; the report then has what is known so far.
 
 --json, one object:
   {"n_merges", "n_equal", "is_correct", "first_difference", "tie_break", "mistakes",
-   "n_reproduced", "complete", "problems", "n_texts", "n_texts_equal", "encoder_mistakes",
-   "report"}
+   "n_reproduced", "complete", "problems", "encoding", "report"}
+  "encoding" is null or [texts with equal ids, texts, mistakes of the encoder].
 
 exit code: 0 if all merges and ids are equal, 1 if one differs, 2 after an error, 130 after Ctrl+C.
 """
@@ -36,7 +36,7 @@ from contextlib import closing
 from tokviz.cli import options
 from tokviz.cli.output import FINDINGS, INTERRUPTED, print_json, report
 from tokviz.cli.progress import StatusLine, first_ctrl_c
-from tokviz.errors import JobError
+from tokviz.errors import JobError, TokvizError
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.training.ties import TIE_BREAKS
 
@@ -89,10 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
         special_tokens=tuple(arguments.special or ()),
         tie_break=arguments.ties or "",
     )
+    if len(arguments.files) > 2:
+        raise TokvizError("name at most two files: a vocabulary and its merges")
     request = CheckRequest(arguments.files, reference, arguments.encode, arguments.timing)
     with (
         StatusLine() as line,
-        closing(check_client()) as jobs,
+        closing(check_client(request)) as jobs,
         first_ctrl_c(jobs.finish) as interrupted,
     ):
         try:

@@ -50,19 +50,6 @@ class Learned(NamedTuple):
     special_tokens: tuple[str, ...] = ()
     split_pattern: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain values, with the bytes of tokens as Latin-1 text."""
-        merges = [[token.decode("latin-1") for token in merge] for merge in self.merges]
-        vocab = self.vocab and [(i, token.decode("latin-1")) for i, token in self.vocab.items()]
-        return self._asdict() | {"merges": merges, "vocab": vocab}
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Learned:
-        """Read the output of `to_json`."""
-        merges = [(a.encode("latin-1"), b.encode("latin-1")) for a, b in record["merges"]]
-        vocab = record["vocab"] and {i: token.encode("latin-1") for i, token in record["vocab"]}
-        return cls(merges, vocab, tuple(record["special_tokens"]), record["split_pattern"])
-
 
 def read_learned(path: StrPath, other: StrPath | None = None) -> Learned:
     """Read a result from a file, or from a vocabulary and a file of merges in either order.

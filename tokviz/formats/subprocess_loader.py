@@ -58,7 +58,15 @@ def read(
         "name": name,
         "split_pattern": split_pattern,
     }
-    first, *tables = ask("read_tokenizer", body, path.name, name, n_bytes)
+    try:
+        first, *tables = within_budget(
+            path.name, budget(n_bytes), lambda limits: _ask(body, limits)
+        )
+    except JobError as error:
+        words = str(error) if error.over else f"cannot be read: {error}"
+        raise InputFileError(name, words) from None
+    if "refused" in first:
+        raise InputFileError(*first["refused"])
     if "library" in first:
         from tokviz.formats.hf_native import NeedsLibrary  # not needed for a built-in tokenizer
 
@@ -78,31 +86,10 @@ def _size_of(found: RecognizedFile) -> int:
     return sum(bytes_of(path) for path in paths if path is not None)
 
 
-def ask(job: str, body: Body, name: str, path: StrPath, n_bytes: int) -> list[Any]:
-    """Ask a job about files from outside, in a child process with the limits of `budget`.
+def _ask(body: Body, allowed: Budget) -> list[Any]:
+    from tokviz.process.runner import JobClient
 
-    Args:
-        job: The job, which answers `{"refused": [path, reason]}` if a file is wrong.
-        body: Its request.
-        name: The short name of the file.
-        path: The name of the file in errors.
-        n_bytes: The size of the files.
-
-    Raises:
-        InputFileError: If a file is refused, or takes more than the limits.
-    """
-
-    def answers(allowed: Budget) -> list[Any]:
-        with closing(JobClient(job, limits=allowed.limits, patience=allowed.patience)) as jobs:
-            return jobs.ask([body])
-
-    from tokviz.process.runner import JobClient  # not needed for a built-in tokenizer
-
-    try:
-        found = within_budget(name, budget(n_bytes), answers)
-    except JobError as error:
-        words = str(error) if error.over else f"cannot be read: {error}"
-        raise InputFileError(path, words) from None
-    if "refused" in found[0]:
-        raise InputFileError(*found[0]["refused"])
-    return found
+    with closing(
+        JobClient("read_tokenizer", limits=allowed.limits, patience=allowed.patience)
+    ) as jobs:
+        return jobs.ask([body])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, zip_longest
 
 from tokviz.compare.check_bpe.encoder import Encoded, EncodingCheck, check_encoding
 from tokviz.compare.check_bpe.mistakes import COMBINABLE, MISTAKES, Mistake
 from tokviz.compare.check_bpe.trainer import Setup, Table, count, learn, pair_table
 from tokviz.errors import CorpusError, SpecialTokenError, TokvizError, VocabularyError
 from tokviz.text.common_prefix import n_common
+from tokviz.text.glyphs import n_cells
 from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -23,6 +24,9 @@ from tokviz.training.ties import TIE_BREAKS, get_tie_break
 
 SECONDS = 9.0
 """Time limit of the search for mistakes, in which small corpora are searched completely."""
+
+_COLUMN = 22
+"""Columns of the pairs of the reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +132,14 @@ class BpeCheck:
             if not self.complete:
                 yield "the search was stopped: a smaller corpus allows more combinations"
         yield from (f"vocabulary: {problem}" for problem in self.problems)
-        for name, table in (("reference", self.table), ("yours", self.their_table)):
-            rows = (f"{show(left)} + {show(right)} {n:,}" for (left, right), n in table)
-            yield from [f"pairs before merge {k + 1:,}, {name}: {'  '.join(rows)}"] if table else ()
+        if self.table:
+            yield f"pairs before merge {k + 1:,}, in the reference and in yours:"
+            columns = (
+                [f"{n:7,}  {show(left)} + {show(right)}" for (left, right), n in table]
+                for table in (self.table, self.their_table)
+            )
+            for row, theirs in zip_longest(*columns, fillvalue=""):
+                yield row + " " * max(1, _COLUMN - n_cells(row)) + theirs
         if self.encoding is not None:
             yield from self.encoding.lines(show)
 

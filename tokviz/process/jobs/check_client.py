@@ -6,13 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tokviz.errors import TokvizError
-from tokviz.formats.budget import bytes_of
-from tokviz.formats.learned import Learned
-from tokviz.formats.subprocess_loader import ask
-from tokviz.process.jobs.train_client import LIMITS
+from tokviz.formats.budget import budget, bytes_of
 from tokviz.process.jobs.train_messages import TrainRequest
 from tokviz.process.runner import JobClient
+from tokviz.tokenizer.encoding.merging import Merge
 
 
 class CheckRequest(NamedTuple):
@@ -37,55 +34,42 @@ class CheckReport(NamedTuple):
     """The report of a check.
 
     Attributes:
-        learned: The learner's merges.
         lines: The report in words.
         record: The report as JSON.
-        tables: The most frequent pairs before the first merge that differs: left and right token
-            as Latin-1 text, count. In the reference and with the mistake.
+        merges: The learner's merges.
     """
 
-    learned: Learned
     lines: list[str]
     record: dict[str, Any]
-    tables: list[list[tuple[str, str, int]]]
+    merges: Sequence[Merge]
 
 
-def check_client() -> JobClient:
-    """Return a client for `run_check`. `finish` ends the check with what is known so far."""
-    return JobClient("check_bpe", limits=LIMITS, keeps_child=False)
+def check_client(request: CheckRequest) -> JobClient:
+    """Return a client whose child reads the files within the limits for files of their size."""
+    files = [*request.files, *filter(None, [request.encode])]
+    limits = budget(sum(map(bytes_of, files))).limits
+    return JobClient("check_bpe", limits=limits, keeps_child=False)
 
 
 def run_check(
     jobs: JobClient, request: CheckRequest, on_progress: Callable[[str], object]
 ) -> CheckReport:
-    """Read the files in a child process with limits, and check them in another one.
+    """Check in a child process.
 
     Args:
-        jobs: A client from `check_client`.
+        jobs: A client from `check_client`. `finish` ends the check with what is known so far.
         request: The request.
         on_progress: Called with the name of each mistake that is tried, in another thread.
 
     Raises:
-        InputFileError: If a file cannot be read.
-        TokvizError: If the corpus or a setting is wrong.
+        TokvizError: If a file, the corpus or a setting is wrong.
     """
-    if not 1 <= len(request.files) <= 2:
-        raise TokvizError("name at most two files: a vocabulary and its merges")
-    files = [os.path.abspath(file) for file in request.files]
-    body = {"files": files, "encode": request.encode}
-    n_bytes = sum(map(bytes_of, [*files, *filter(None, [request.encode])]))
-    (read,) = ask("check_bpe", body, os.path.basename(files[0]), files[0], n_bytes)
-    learned = Learned.from_json(read["learned"])
-    train = request.train
-    train = train._replace(
-        split_pattern=train.split_pattern or learned.split_pattern or "gpt2",
-        special_tokens=train.special_tokens or learned.special_tokens,
-        delimiter="",
-        compare=False,
-    )
-    check = {**read, "train": train.to_json(), "timing": request.timing}
+    body = request._asdict() | {
+        "files": [os.path.abspath(file) for file in request.files],
+        "train": request.train.to_json(),
+    }
     *_, report = jobs.call(
-        lambda _: [check],
-        lambda message: on_progress(message["trying"]) if "trying" in message else None,
+        lambda _: [body], lambda answer: on_progress(answer.get("trying", "the report"))
     )
-    return CheckReport(learned, **report)
+    merges = [(a.encode("latin-1"), b.encode("latin-1")) for a, b in report["merges"]]
+    return CheckReport(report["lines"], report["record"], merges)

@@ -1,0 +1,72 @@
+"""Check of the user's own merges against the settings of the form."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from tokviz.errors import TokvizError
+from tokviz.process.jobs.check_client import CheckReport, CheckRequest, check_client, run_check
+from tokviz.text.sentences import failure_message
+from tokviz.tui.actions import action
+from tokviz.tui.dialogs.file_dialog import OpenFileDialog
+from tokviz.tui.screens.base import Controller
+from tokviz.tui.screens.train.state import TrainState, during
+from tokviz.tui.screens.train.training import Training
+from tokviz.tui.tasks import LatestWorker, Task, post_to_ui
+from tokviz.workspace.session import ReplayRequest
+
+
+class Checking(Controller):
+    """Checks merges on the corpus of the form, in a child process."""
+
+    state: TrainState
+    _training: Training
+
+    def set_up(self) -> None:
+        """Create the other field."""
+        self._worker = LatestWorker[Path](self.screen, "check")
+
+    @action(
+        "Check my merges",
+        "shift+f12",
+        section="Training",
+        footer="check mine",
+        when=during("form"),
+        words="bpe debug mistakes cs336 minbpe nanochat course",
+    )
+    def check_merges(self) -> None:
+        """Find the first wrong merge of your own trainer, and its mistake, on this corpus."""
+        title = "Check my merges: a .txt, .model, .json or .pkl file"
+        dialog = OpenFileDialog(self.session.folder, title=title, verb="check", takes_any=True)
+        if self._training.request() is not None:
+            self.ask(dialog, self._check)
+
+    def _check(self, path: Path) -> None:
+        train = self._training.request()
+        if train is None:
+            return
+        # The number of merges is that of the file.
+        request = CheckRequest([str(path)], train._replace(vocab_size=0))
+        show = post_to_ui(self.screen, self._show_progress)
+
+        def check(task: Task) -> CheckReport:
+            with closing(check_client(request)) as jobs:
+                return run_check(jobs, request, show)
+
+        def take(report: CheckReport) -> None:
+            self._show_progress("")
+            if at := report.record["first_difference"]:
+                self.session.ask(ReplayRequest(train.run_folder, at, check=report))
+            else:
+                self.say("\n".join(report.lines))
+
+        def failed(error: TokvizError) -> None:
+            self._show_progress("")
+            self.say(failure_message("Not checked", error), "error")
+
+        self._worker.start(path, check, take, failed, stoppable=f"Checking {path.name}")
+
+    def _show_progress(self, name: str) -> None:
+        word = f"trying {name}" if name and self._worker.pending else ""
+        self.session.set_progress(self.screen.SCREEN_ID, word)
