@@ -202,7 +202,7 @@ def encode(
     id_of = {token: number for number, token in vocab.items()}
     order = sorted(specials, key=len, reverse=wrong != "encode-shortest-special")
     cut = "(" + "|".join(map(re.escape, order)) + ")"
-    if wrong == "encode-specials-split":
+    if not specials or wrong == "encode-specials-split":
         cut = "(?!)"
     cache: dict[str, list[int]] = {}
     result = []

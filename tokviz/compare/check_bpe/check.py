@@ -288,9 +288,12 @@ class _Search:
 
     def count(self, setup: Setup) -> PreTokenCounts:
         """Return the pre-tokens of a setup."""
-        if setup.text_rules not in self._counts:
-            self._counts[setup.text_rules] = count(setup, self._documents, self.should_stop)
-        return self._counts[setup.text_rules]
+        counts = self._counts.get(setup.text_rules)
+        if counts is None:
+            counts = count(setup, self._documents, self.should_stop)
+            if counts.complete:
+                self._counts[setup.text_rules] = counts
+        return counts
 
     def _n_equal_in(self, merges: Iterable[Merge]) -> int:
         """Return how many of the learner's merges are equal, up to the first difference."""
