@@ -84,10 +84,7 @@ class BpeCheck:
     @property
     def first_difference(self) -> int | None:
         """The number of the first merge that differs; None if no difference is known."""
-        is_known = not self.identical and not (
-            self.is_stopped and self.n_equal == len(self.reference)
-        )
-        return self.n_equal + 1 if is_known else None
+        return None if self.identical or self.is_stopped else self.n_equal + 1
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -212,20 +209,18 @@ def check_bpe(
     search = _Search(documents, merges, base, should_stop, on_progress)
     if not search.counts.complete:
         raise TokvizError("stopped before the corpus was read")
-    results = []
+    trained = []
     for rule in rules:
         base = base._replace(tie_break=rule)
         reference = [*learn(base, search.counts, len(merges), should_stop)]
-        k = n_common(reference, merges)
-        results.append((k, base, reference, list[Explanation]()))
-    is_stopped = should_stop()
-    if max(k for k, *_ in results) < len(merges) and not is_stopped:
-        results = [
-            (k, base, reference, search.explain(base, k, seconds / len(rules)))
-            for k, base, reference, _ in results
-        ]
+        trained.append((n_common(reference, merges), base, reference))
+    is_over = should_stop() or any(k == len(merges) for k, *_ in trained)
     k, base, reference, explanations = max(
-        results, key=lambda it: (it[3][0].n_equal if it[3] else it[0], it[0])
+        (
+            (*it, [] if is_over else search.explain(it[1], it[0], seconds / len(rules)))
+            for it in trained
+        ),
+        key=lambda it: (it[3][0].n_equal if it[3] else it[0], it[0]),
     )
     problems = [*_vocabulary_problems(vocab, merges, special_tokens, vocab_size)]
     encoding = None
@@ -247,12 +242,12 @@ def check_bpe(
         k,
         base.tie_break.name,
         tuple(explanations),
-        not search.is_over,
+        not (search.is_over or should_stop()),
         tuple(problems),
         table,
         their_table,
         encoding,
-        is_stopped,
+        is_stopped=should_stop() and k == len(reference) < len(merges),
     )
 
 
