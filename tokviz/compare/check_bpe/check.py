@@ -123,11 +123,10 @@ class BpeCheck:
         yield f"tie-breaking rule: {self.tie_break}"
         for explanation in self.explanations:
             yield from _explained(explanation, n)
-        if self.first_difference is not None:
-            if not self.explanations:
-                yield "no known mistake reproduces this merge" + " so far" * (not self.complete)
-            if not self.complete:
-                yield "the search was stopped: a smaller corpus allows more combinations"
+        if self.first_difference is not None and not self.explanations:
+            yield "no known mistake reproduces this merge" + " so far" * (not self.complete)
+        if not (self.complete or (self.explanations and self.explanations[0].n_equal == n)):
+            yield "the search was stopped: a smaller corpus allows more combinations"
         yield from (f"vocabulary: {problem}" for problem in self.problems)
         if self.table:
             yield f"pairs before merge {k + 1:,}, in the reference and in yours:"
@@ -306,9 +305,8 @@ class _Search:
         singles = []
         for explanation in self._tried([((it,), base) for it in MISTAKES.values()]):
             singles.append(explanation)
-            is_late = time.monotonic() > started + seconds / 2
-            if is_late and any(it.n_equal == len(self._merges) for it in singles):
-                break
+            if explanation.n_equal == len(self._merges):
+                self._end = min(self._end, started + seconds / 2)
         singles.sort(key=lambda explanation: -explanation.n_equal)
         best = self._best(singles)
         if not best or best[0].n_equal < len(self._merges):
