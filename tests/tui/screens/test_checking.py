@@ -86,7 +86,7 @@ async def test_esc_stops_a_check_which_shows_its_progress(
     app = make_app()
     async with app.run_test() as pilot:
         await choose(pilot, tmp_path, [])
-        await until(pilot, lambda: app.session.progress.get("train") == "trying lowercase")
+        await until(pilot, lambda: app.session.progress.get("train") == "lowercase")
         await pilot.press("escape")
         assert ended.wait(WAIT)
         await settle(pilot)

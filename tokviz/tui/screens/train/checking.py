@@ -68,5 +68,5 @@ class Checking(Controller):
         self._worker.start(path, check, take, failed, stoppable=f"Checking {path.name}")
 
     def _show_progress(self, name: str) -> None:
-        word = f"trying {name}" if name and self._worker.pending else ""
+        word = name if self._worker.pending else ""
         self.session.set_progress(self.screen.SCREEN_ID, word)
