@@ -76,6 +76,7 @@ def test_wrong_trainer_is_diagnosed_by_name(tmp_path: Path, name: str, seed: int
         ("ties-first", "specials-in-corpus"),
         ("newline-translation", "ties-smallest-bytes"),
         ("overlapping-pairs", "no-pre-tokenization"),
+        ("unweighted-counts", "merges-across-specials"),
     ],
 )
 def test_two_mistakes_are_both_named_or_the_first(tmp_path: Path, names: tuple[str, str]) -> None:

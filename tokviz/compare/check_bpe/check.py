@@ -312,15 +312,19 @@ class _Search:
         if not best or best[0].n_equal < len(self._merges):
             reached = list(dict.fromkeys(it.mistakes[0] for it in singles))
             setups = {it.mistakes[0]: it.setup for it in reversed(singles)}
-            pairs = (
+            pairs = [
                 ((first, second), setups[first])
                 for first, second in combinations(reached, 2)
                 if first.topic != second.topic or first.topic in COMBINABLE
-            )
+            ]
+            # There are many ways to cut a text into chunks.
+            pairs.sort(key=lambda pair: "chunks" in (it.topic for it in pair[0]))
+            found = []
             for explanation in self._tried(pairs):
                 if explanation.n_equal == len(self._merges):
                     return [explanation]
-                best = best or self._best([explanation])
+                found.append(explanation)
+            best = best or self._best(found)[:1]
         return best
 
     def _tried(

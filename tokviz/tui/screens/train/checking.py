@@ -25,7 +25,7 @@ class Checking(Controller):
 
     def set_up(self) -> None:
         """Create the other field."""
-        self._worker = LatestWorker[Path](self.screen, "check")
+        self._worker = LatestWorker[CheckRequest](self.screen, "check")
 
     @action(
         "Check my merges",
@@ -37,17 +37,16 @@ class Checking(Controller):
     )
     def check_merges(self) -> None:
         """Find the first wrong merge of your own trainer, and its mistake, on this corpus."""
-        title = "Check my merges: a .txt, .model, .json or .pkl file"
-        dialog = OpenFileDialog(self.session.folder, title=title, verb="check", takes_any=True)
-        if self._training.request() is not None:
-            self.ask(dialog, self._check)
-
-    def _check(self, path: Path) -> None:
         train = self._training.request()
         if train is None:
             return
         # The number of merges is that of the file.
-        request = CheckRequest([str(path)], train._replace(vocab_size=0))
+        train = train._replace(vocab_size=0, run_folder=f"{train.run_folder}-check")
+        title = "Check my merges: a .txt, .model, .json or .pkl file"
+        dialog = OpenFileDialog(self.session.folder, title=title, verb="check", takes_any=True)
+        self.ask(dialog, lambda path: self._check(CheckRequest([str(path)], train)))
+
+    def _check(self, request: CheckRequest) -> None:
         show = post_to_ui(self.screen, self._show_progress)
 
         def check(task: Task) -> CheckReport:
@@ -57,7 +56,7 @@ class Checking(Controller):
         def take(report: CheckReport) -> None:
             self._show_progress("")
             if at := report.record["first_difference"]:
-                self.session.ask(ReplayRequest(train.run_folder, at, check=report))
+                self.session.ask(ReplayRequest(request.train.run_folder, at, check=report))
             else:
                 self.say("\n".join(report.lines))
 
@@ -65,7 +64,8 @@ class Checking(Controller):
             self._show_progress("")
             self.say(failure_message("Not checked", error), "error")
 
-        self._worker.start(path, check, take, failed, stoppable=f"Checking {path.name}")
+        name = Path(request.files[0]).name
+        self._worker.start(request, check, take, failed, stoppable=f"Checking {name}")
 
     def _show_progress(self, name: str) -> None:
         word = name if self._worker.pending else ""
