@@ -18,11 +18,11 @@ decoder is checked, too; null if it failed.
 
 output: the first merge that differs from the reference, the known mistakes that reproduce your
 merges, and the most frequent pairs before that merge in the reference and in yours. Ctrl+C ends the
-search; the report then has what is known so far.
+search; the report then has the results so far.
 
 --json, one object:
-  {"n_merges", "n_equal", "is_correct", "first_difference", "tie_break", "mistakes",
-   "n_reproduced", "complete", "problems", "encoding", "report"}
+  {"n_equal", "is_correct", "first_difference", "tie_break", "complete", "problems", "text",
+   "n_merges", "mistakes", "n_reproduced", "encoding"}
   "encoding" is null or [texts with equal ids, texts, mistakes of the encoder].
 
 exit code: 0 if all merges and ids are equal, 1 if one differs, 2 after an error, 130 after Ctrl+C.

@@ -182,7 +182,7 @@ def check_bpe(
         field: The field of JSON lines, or the column of tables, that contains the text.
         seconds: Time limit of the search for mistakes.
         on_progress: Called with the name of each mistake that is tried.
-        should_stop: Called often; True ends the search, and the result has what is known so far.
+        should_stop: Called often; True ends the search with the results so far.
 
     Raises:
         CorpusError: If the corpus contains no text.

@@ -2,7 +2,7 @@
 
 The request has the fields of `tokviz.process.jobs.check_client.CheckRequest`. The answers are
 `{"trying": name}` every `REPORT_SECONDS`, and at the end the fields of `CheckReport`. If the parent
-requests to finish (`enough`), the report has what is known so far. Only reading the files has the
+requests to finish (`enough`), the report has the results so far. Only reading the files has the
 limits of this process.
 """
 
@@ -93,18 +93,12 @@ def _check(
         training.learn()
         training.save()
     encoding = check.encoding
-    record = {
+    names = "n_equal is_correct first_difference tie_break complete problems text".split()
+    record = {name: getattr(check, name) for name in names} | {
         "n_merges": len(check.merges),
-        "n_equal": check.n_equal,
-        "is_correct": check.is_correct,
-        "first_difference": check.first_difference,
-        "tie_break": check.tie_break,
         "mistakes": [[it.name for it in one.mistakes] for one in check.explanations],
         "n_reproduced": check.explanations[0].n_equal if check.explanations else None,
-        "complete": check.complete,
-        "problems": check.problems,
         "encoding": encoding and [encoding.n_equal, encoding.n_texts, encoding.mistakes],
-        "report": check.text,
     }
     merges = [[token.decode("latin-1") for token in merge] for merge in mine.merges]
     return {"lines": lines, "record": record, "merges": merges}

@@ -16,7 +16,7 @@ class CheckRequest(NamedTuple):
     """A requested check.
 
     Attributes:
-        files: What the learner's trainer wrote: one file, or a vocabulary and merges.
+        files: The file of the learner's trainer, or its vocabulary and its merges.
         train: The settings of the reference. Empty ones are those of the files: no split pattern,
             no special tokens; no tie-breaking rule for the one that fits best; a vocabulary size
             of 0 is not checked. The reference is saved in the run folder, unless that is empty.
@@ -57,7 +57,7 @@ def run_check(
     """Check in a child process.
 
     Args:
-        jobs: A client from `check_client`. `finish` ends the check with what is known so far.
+        jobs: A client from `check_client`. `finish` ends the check with the results so far.
         request: The request.
         on_progress: Called with the name of each mistake that is tried, in another thread.
 
