@@ -299,7 +299,7 @@ class _Search:
         return n
 
     def explain(self, base: Setup, n_equal: int, seconds: float) -> list[Explanation]:
-        """Return the best explanations: a single mistake, two, or a mistake before another one."""
+        """Return the best explanations: one mistake, two for all merges, or one before another."""
         started = time.monotonic()
         self._end, self.n_equal, self.is_over = started + seconds, n_equal, False
         singles = []
@@ -310,21 +310,19 @@ class _Search:
         singles.sort(key=lambda explanation: -explanation.n_equal)
         best = self._best(singles)
         if not best or best[0].n_equal < len(self._merges):
-            reached = list(dict.fromkeys(it.mistakes[0] for it in singles))
             setups = {it.mistakes[0]: it.setup for it in reversed(singles)}
+            # There are many ways to cut a text into chunks: try them last.
+            tried = dict.fromkeys(it.mistakes[0] for it in singles)
+            reached = sorted(tried, key=lambda mistake: mistake.topic == "chunks")
             pairs = [
                 ((first, second), setups[first])
                 for first, second in combinations(reached, 2)
                 if first.topic != second.topic or first.topic in COMBINABLE
             ]
-            # There are many ways to cut a text into chunks.
-            pairs.sort(key=lambda pair: "chunks" in (it.topic for it in pair[0]))
-            found = []
+            pairs.sort(key=lambda pair: pair[0][1].topic == "chunks")
             for explanation in self._tried(pairs):
                 if explanation.n_equal == len(self._merges):
                     return [explanation]
-                found.append(explanation)
-            best = best or self._best(found)[:1]
         return best
 
     def _tried(

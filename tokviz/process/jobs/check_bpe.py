@@ -93,8 +93,8 @@ def _check(
         training.learn()
         training.save()
     encoding = check.encoding
-    names = "n_equal is_correct first_difference tie_break complete problems text".split()
-    record = {name: getattr(check, name) for name in names} | {
+    names = "n_equal is_correct first_difference tie_break complete problems text"
+    record = {name: getattr(check, name) for name in names.split()} | {
         "n_merges": len(check.merges),
         "mistakes": [[it.name for it in one.mistakes] for one in check.explanations],
         "n_reproduced": check.explanations[0].n_equal if check.explanations else None,
