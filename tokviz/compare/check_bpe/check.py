@@ -311,15 +311,14 @@ class _Search:
         best = self._best(singles)
         if not best or best[0].n_equal < len(self._merges):
             setups = {it.mistakes[0]: it.setup for it in reversed(singles)}
-            # There are many ways to cut a text into chunks: try them last.
-            tried = dict.fromkeys(it.mistakes[0] for it in singles)
-            reached = sorted(tried, key=lambda mistake: mistake.topic == "chunks")
+            # The first mistake has its best variant, so those with many variants come second.
+            n_variants = {it.mistakes[0]: len([*it.mistakes[0].variants(base)]) for it in singles}
             pairs = [
                 ((first, second), setups[first])
-                for first, second in combinations(reached, 2)
+                for first, second in combinations(sorted(n_variants, key=n_variants.__getitem__), 2)
                 if first.topic != second.topic or first.topic in COMBINABLE
             ]
-            pairs.sort(key=lambda pair: pair[0][1].topic == "chunks")
+            pairs.sort(key=lambda pair: n_variants[pair[0][1]])
             for explanation in self._tried(pairs):
                 if explanation.n_equal == len(self._merges):
                     return [explanation]
