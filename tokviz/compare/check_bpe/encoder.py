@@ -96,7 +96,7 @@ def check_encoding(tokenizer: Tokenizer, encoded: Encoded) -> EncodingCheck:
     ) -> list[Result]:
         return [(ids, decode(vocab, ids)) for ids in _encode(tokenizer, texts, **rules)]
 
-    ours = results()
+    ours = [(ids, _decode(vocab, ids)) for ids in map(tokenizer.encode, texts)]
     is_equal = [*map(eq, ours, theirs)]
     if all(is_equal):
         return EncodingCheck(len(texts), len(texts))

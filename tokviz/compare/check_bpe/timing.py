@@ -12,7 +12,9 @@ from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.python_trainer import PairCorpus
 from tokviz.training.ties import TIE_BREAKS, Pair
 
-SAMPLE_BYTES = 50_000
+SAMPLE_CHARS = 50_000
+"""Length of the part of a corpus."""
+
 _SECONDS = 3.0
 
 
@@ -97,8 +99,8 @@ def timing_lines(timings: list[Timing], seconds: float) -> Iterator[str]:
     """Yield the table; `seconds` is the time of the learner's trainer, 0 if it is unknown."""
     if seconds:
         yield f"your trainer took {seconds:,g} s"
-    n_merges, n_bytes = pluralize(timings[-1].n_merges, "merge"), f"{SAMPLE_BYTES:,} bytes"
-    yield f"plain Python, {n_merges} of at most {n_bytes} of the corpus, in seconds:"
+    n_merges = pluralize(timings[-1].n_merges, "merge")
+    yield f"plain Python, {n_merges} of the first {SAMPLE_CHARS:,} characters, in seconds:"
     yield f"  {'':<37}  choose  update   total"
     totals = [it.choosing + it.updating for it in timings]
     for it, total in zip(timings, totals, strict=True):

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any
 
 from tokviz.compare.check_bpe.check import check_bpe
-from tokviz.compare.check_bpe.timing import SAMPLE_BYTES, time_trainers, timing_lines
+from tokviz.compare.check_bpe.timing import SAMPLE_CHARS, time_trainers, timing_lines
 from tokviz.errors import InputFileError
 from tokviz.formats.learned import read_learned
 from tokviz.process.jobs.train_messages import TrainRequest
@@ -81,7 +81,7 @@ def _check(
     lines = [*check.lines(short_label)]
     if request["timing"] is not None:
         on_progress("textbook trainers")
-        sample = open_corpus(wanted._replace(max_chars=SAMPLE_BYTES))
+        sample = open_corpus(wanted._replace(max_chars=SAMPLE_CHARS))
         pattern = get_split_pattern(wanted.split_pattern)
         counts = count_pre_tokens(sample, pattern, wanted.special_tokens, should_stop=should_stop)
         timings = time_trainers(counts, len(mine.merges), should_stop)
