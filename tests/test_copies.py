@@ -57,7 +57,7 @@ def of_gguf(folder: Path) -> tokviz.Tokenizer:
 def checked(folder: Path) -> tokviz.BpeCheck:
     texts = ["low low lower"]
     merges = tokviz.train(texts, 260, tie_break="smallest_id").tokenizer.merges
-    found = tokviz.check_bpe(None, merges, texts, tie_break="lexicographic")
+    found = tokviz.check_bpe(None, merges, corpus=texts, tie_break="lexicographic")
     assert found.explanations
     return found
 

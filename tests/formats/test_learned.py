@@ -80,3 +80,22 @@ def test_files_of_other_programs_are_read(tmp_path: Path) -> None:
     lines = "\n".join(f"{left!r} {right!r}" for left, right in run.tokenizer.merges)
     (tmp_path / "mine.txt").write_text(lines)
     assert read_learned(tmp_path / "mine.txt") == (run.tokenizer.merges, None, (), "")
+
+
+def test_rank_files_are_read(tmp_path: Path) -> None:
+    run = tokviz.train(["low low lower newest"], 262, split_pattern="gpt2")
+    run.tokenizer.save(tmp_path / "ranks.tiktoken", "tiktoken")
+    mine = read_learned(tmp_path / "ranks.tiktoken")
+    assert [*mine.merges] == run.tokenizer.merges
+    assert mine.vocab == run.tokenizer.vocab
+
+
+@pytest.mark.parametrize("names", [("vocab.json", "merges.txt"), ("merges.txt", "vocab.json")])
+def test_a_vocabulary_and_its_merges_are_read_in_either_order(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    run = tokviz.train(["low low lower newest"], 262, split_pattern="gpt2")
+    run.tokenizer.save(tmp_path, "gpt2")
+    mine = read_learned(*(tmp_path / name for name in names))
+    assert [*mine.merges] == run.tokenizer.merges
+    assert mine.vocab == run.tokenizer.vocab

@@ -6,6 +6,7 @@ import pytest
 import regex
 
 import tokviz
+from tests.oracles import wrong_bpe
 from tests.oracles.train import learn
 from tokviz.errors import TokvizError
 from tokviz.guide.lessons import Lesson, lessons
@@ -65,6 +66,25 @@ def test_the_textbooks_last_words_hold() -> None:
     rare = tokviz.load(lessons()["rare"].ready())
     lengths = [len(rare.encode(word)) for word in ("the", " and", "Dnipro", "Дніпро", "2024", "漢")]
     assert lengths == [1, 1, 6, 12, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "number", "wrong"),
+    [
+        ("ties-first", 3, (b" ", b"low")),
+        ("unweighted-counts", 4, (b"n", b"ew")),
+        ("no-pre-tokenization", 9, (b"t", b"\n")),
+    ],
+)
+def test_three_mistakes_show_at_the_stated_merges(
+    mistake: str, number: int, wrong: tuple[bytes, bytes]
+) -> None:
+    lesson = lessons()["debug"]
+    merges = wrong_bpe.train(lesson.corpus.encode(), len(lesson.merges), mistake)
+    assert (*merges[: number - 1],) == lesson.merges[: number - 1]
+    assert merges[number - 1] == wrong
+    shown = " ".join(token.decode().replace(" ", "·").replace("\n", "⏎") for token in wrong)
+    assert f"“{shown}”" in lesson.say(number)
 
 
 def test_characters_subwords_and_words_of_one_text_have_the_stated_sizes() -> None:

@@ -193,3 +193,65 @@ def _incremental(words: dict[bytes, int], n_merges: int, wrong: tuple[str, ...])
             corpus[index] = after, n
         counts[pair] = 0
     return merges
+
+
+def encode(
+    texts: list[str], vocab: dict[int, bytes], merges: Merges, specials: list[str], wrong: str = ""
+) -> list[list[int]]:
+    """Encode texts as a learner's encoder does, with one mistake."""
+    id_of = {token: number for number, token in vocab.items()}
+    order = sorted(specials, key=len, reverse=wrong != "encode-shortest-special")
+    cut = "(" + "|".join(map(re.escape, order)) + ")"
+    if not specials or wrong == "encode-specials-split":
+        cut = "(?!)"
+    cache: dict[str, list[int]] = {}
+    result = []
+    for text in texts:
+        ids: list[int] = []
+        for part in re.split(cut, text):
+            if part in specials and wrong != "encode-specials-split":
+                ids.append(id_of[part.encode()])
+                continue
+            for word in regex.findall(GPT2, part):
+                key = word.strip() if wrong == "encode-cache-key" else word
+                if key not in cache:
+                    cache[key] = [id_of[token] for token in _encoded(word.encode(), merges, wrong)]
+                ids += cache[key]
+        result.append(ids)
+    return result
+
+
+def _encoded(word: bytes, merges: Merges, wrong: str) -> list[bytes]:
+    tokens = [bytes([byte]) for byte in word]
+    if wrong == "encode-text-order":
+        at = 0
+        while at < len(tokens) - 1:
+            if (tokens[at], tokens[at + 1]) in merges:
+                tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+                at = 0
+            else:
+                at += 1
+        return tokens
+    if wrong == "encode-longest-first":
+        known = {left + right for left, right in merges}
+        tokens = []
+        while word:
+            token = max((it for it in known if word.startswith(it)), key=len, default=word[:1])
+            tokens.append(token)
+            word = word[len(token) :]
+        return tokens
+    for left, right in merges:
+        at = 0
+        while at < len(tokens) - 1:
+            if (tokens[at], tokens[at + 1]) == (left, right):
+                tokens[at : at + 2] = [left + right]
+            at += 1
+    return tokens
+
+
+def decode(ids: list[int], vocab: dict[int, bytes]) -> str | None:
+    """Decode ids token by token; None if that raises an error."""
+    try:
+        return "".join(vocab[number].decode() for number in ids)
+    except UnicodeDecodeError:
+        return None

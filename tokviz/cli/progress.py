@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
 from typing import TextIO
 
 from tokviz.text.glyphs import n_cells, token_label
@@ -13,6 +17,24 @@ from tokviz.training.progress import TrainProgress
 _REDRAW_SECONDS = 0.1
 _BAR_CELLS = 24
 _CLEAR_TO_END = "\x1b[K"
+
+
+@contextmanager
+def first_ctrl_c(then: Callable[[], object] = lambda: None) -> Iterator[Event]:
+    """Set an event and call `then` at the first Ctrl+C; raise `KeyboardInterrupt` at the second."""
+    interrupted = Event()
+
+    def take(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+        then()
+
+    previous = signal.signal(signal.SIGINT, take)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 class StatusLine:

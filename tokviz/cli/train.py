@@ -30,10 +30,8 @@ from __future__ import annotations
 
 import argparse
 import gc
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import get_args
@@ -42,7 +40,7 @@ from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.options import add_exclude, add_flag, add_number, positive
 from tokviz.cli.output import INTERRUPTED, print_json, report
-from tokviz.cli.progress import ProgressLine
+from tokviz.cli.progress import ProgressLine, first_ctrl_c
 from tokviz.errors import InputFileError, OutputFileError, TokvizError
 from tokviz.formats.run import is_run
 from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
@@ -184,7 +182,7 @@ def run(arguments: argparse.Namespace) -> int:
     # The garbage collector would scan all tokens again and again and find nothing.
     gc.disable()
     try:
-        with _first_ctrl_c() as interrupted:
+        with first_ctrl_c() as interrupted:
             on_report = _print_report if arguments.json else line.show
             training = _train(request, on_report, interrupted)
         if training is None:
@@ -214,23 +212,6 @@ def run(arguments: argparse.Namespace) -> int:
         line.clear()
         gc.freeze()
         gc.enable()
-
-
-@contextmanager
-def _first_ctrl_c() -> Iterator[Event]:
-    """Set an event at the first Ctrl+C; raise `KeyboardInterrupt` at the second."""
-    interrupted = Event()
-
-    def take(*_: object) -> None:
-        if interrupted.is_set():
-            raise KeyboardInterrupt
-        interrupted.set()
-
-    previous = signal.signal(signal.SIGINT, take)
-    try:
-        yield interrupted
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def _train(

@@ -54,6 +54,12 @@ def allow_cpu(seconds: int | None) -> None:
     _set_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
 
 
+def lift_limits() -> None:
+    """Remove the limits of memory and processor time, once this process has read foreign files."""
+    for name in ("RLIMIT_AS", "RLIMIT_CPU"):
+        _set_limit(name, sys.maxsize)
+
+
 def allow_silence(seconds: float | None) -> None:
     """Let this process use this much processor time until the next call, or SIGVTALRM ends it.
 

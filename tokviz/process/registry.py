@@ -24,6 +24,7 @@ JOBS: dict[str, str] = {
     name: f"tokviz.process.jobs.{name}:answer"
     for name in (
         "chat_template",
+        "check_bpe",
         "count_pre_tokens",
         "examine_tokenizer",
         "huggingface_tokenizer",

@@ -26,6 +26,7 @@ from tokviz.workspace.settings import MOST_RECENT, Settings, save_settings
 if TYPE_CHECKING:
     from tokviz.chat.conversation import Conversation
     from tokviz.compare.compared_documents import ComparedTokenizer
+    from tokviz.process.jobs.check_client import CheckReport
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -122,6 +123,7 @@ class ReplayRequest(NamedTuple):
         others: Other sources or files of merges to compare with.
         lesson: The name of the replayed lesson; empty for none.
         play: Whether to start playing immediately.
+        check: A check of the user's own merges to compare with.
         screen: The id of the screen.
     """
 
@@ -131,6 +133,7 @@ class ReplayRequest(NamedTuple):
     others: tuple[str, ...] = ()
     lesson: str = ""
     play: bool = False
+    check: CheckReport | None = None
     screen: str = "replay"
 
 

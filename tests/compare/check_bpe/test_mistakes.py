@@ -42,7 +42,7 @@ def check(tmp_path: Path, data: bytes, merges: wrong_bpe.Merges, **more: int) ->
     return check_bpe(
         None,
         merges,
-        file,
+        corpus=file,
         special_tokens=[SPECIAL],
         tie_break="lexicographic",
         seconds=60,
@@ -51,7 +51,9 @@ def check(tmp_path: Path, data: bytes, merges: wrong_bpe.Merges, **more: int) ->
 
 
 TRAINED = [
-    name for name, it in MISTAKES.items() if it.topic != "size" and name != "ties-lexicographic"
+    name
+    for name, it in MISTAKES.items()
+    if it.topic not in ("size", "encoding") and name != "ties-lexicographic"
 ]
 
 
@@ -74,15 +76,17 @@ def test_wrong_trainer_is_diagnosed_by_name(tmp_path: Path, name: str, seed: int
         ("ties-first", "specials-in-corpus"),
         ("newline-translation", "ties-smallest-bytes"),
         ("overlapping-pairs", "no-pre-tokenization"),
+        ("unweighted-counts", "merges-across-specials"),
+        ("no-decrement", "other-pattern"),
     ],
 )
-def test_two_mistakes_are_both_named_or_the_first(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_two_mistakes_are_both_named(tmp_path: Path, names: tuple[str, str]) -> None:
     data = corpus(5)
     found = check(tmp_path, data, wrong_bpe.train(data, N_MERGES, *names))
     assert found.explanations, str(found)
     best = found.explanations[0]
     named = {it.name for it in best.mistakes}
-    assert named == {*names} or (named < {*names} and "another mistake follows" in str(found))
+    assert named == {*names}, str(found)
 
 
 def test_correct_merges_are_identical(tmp_path: Path) -> None:
@@ -101,7 +105,9 @@ def test_correct_random_trainings_are_never_diagnosed(tmp_path: Path) -> None:
         assert (found.is_correct, found.explanations) == (True, ()), str(found)
 
 
-@pytest.mark.parametrize("mistake", [it for it in MISTAKES.values() if it.corpus])
+@pytest.mark.parametrize(
+    "mistake", [it for it in MISTAKES.values() if it.corpus and it.topic != "encoding"]
+)
 def test_smallest_corpus_shows_the_mistake(mistake: Mistake) -> None:
     other = "smallest_id" if mistake.name == "ties-lexicographic" else "lexicographic"
     setup = Setup(get_split_pattern("gpt2"), (SPECIAL.encode(),), TIE_BREAKS[other])

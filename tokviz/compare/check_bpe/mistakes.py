@@ -1,6 +1,6 @@
 """Known mistakes in BPE trainers.
 
-To add one, add its words to `assets/words/mistakes.toml` and its rules to `_VARIANTS`.
+To add one, add it to `assets/words/mistakes.toml`, and rules that are code to `_VARIANTS`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -90,22 +91,27 @@ def _standard_re(setup: Setup) -> Iterator[Setup]:
             yield setup._replace(pattern=SplitPattern("re", f"(?V1){regex}", "re"))
 
 
+_SIZES = [
+    -2,
+    -3,
+    -4,
+    -6,
+    -8,
+    -12,
+    -16,
+    *(1 << k for k in range(6, 21)),
+    *(10**k for k in range(3, 7)),
+]
+
+
+def _as_regex(setup: Setup) -> Iterator[Setup]:
+    with suppress(re.error):
+        if not re.compile(b"|".join(setup.specials)).groups:
+            yield setup._replace(special_use="regex")
+
+
 def _chunks(*kinds: str) -> Variants:
-    sizes = (
-        -2,
-        -3,
-        -4,
-        -6,
-        -8,
-        -12,
-        -16,
-        *(1 << k for k in range(6, 21)),
-        10**3,
-        10**4,
-        10**5,
-        10**6,
-    )
-    return _with(chunks=[*product(kinds, sizes)])
+    return _with(chunks=[*product(kinds, _SIZES)])
 
 
 def _prefer(key: Callable[[bytes, bytes, int, int], Any]) -> Variants:
@@ -134,9 +140,7 @@ _VARIANTS: dict[str, Variants] = {
         ]
     ),
     "re-instead-of-regex": _standard_re,
-    "merges-across-specials": _with(special_use="joined"),
-    "specials-in-corpus": _with(special_use=["kept", "separate"]),
-    "specials-as-regex": _with(special_use="regex"),
+    "specials-as-regex": _as_regex,
     "newline-translation": _reading(_decoded(lambda text: re.sub("\r\n?", "\n", text))),
     "errors-ignored": _reading(_decoded(str, "ignore"), _decoded(str, "replace")),
     "lowercase": _reading(_decoded(str.lower)),
@@ -149,12 +153,6 @@ _VARIANTS: dict[str, Variants] = {
     ),
     "ties-insertion": _with(tie_break=_FIRST, by_insertion=True),
     "ties-last": _with(tie_break=_FIRST, last_of_ties=True, by_insertion=[False, True]),
-    "unweighted-counts": _with(weighted=False),
-    "no-decrement": _with(decrements=False, old_neighbors=["right", "", "both"]),
-    "old-neighbors": _with(old_neighbors="both"),
-    "counts-not-updated": _with(updates=False),
-    "right-to-left": _with(right_to_left=True),
-    "overlapping-pairs": _with(overlapping=False),
     "no-pre-tokenization": _with(pattern=SPLIT_PATTERNS["none"]),
     "chunk-in-pre-token": lambda setup: chain(
         _with(chunks=("lines", 0))(setup), _chunks("specials")(setup)
@@ -164,12 +162,12 @@ _VARIANTS: dict[str, Variants] = {
 }
 
 
-def _read_mistakes() -> Iterator[Mistake]:
-    words = tomllib.loads(asset_path("words/mistakes.toml").read_text("utf-8"))
-    for name in [*_VARIANTS, *(name for name in words if name not in _VARIANTS)]:
-        entry = {**words[name], "corpus": words[name]["corpus"].encode("latin-1")}
-        yield Mistake(name, **entry, variants=_VARIANTS.get(name, lambda setup: ()))
+def _mistake(name: str, corpus: str, rules: dict[str, Any] | None = None, **words: str) -> Mistake:
+    variants = _with(**rules) if rules else _VARIANTS.get(name, lambda setup: ())
+    return Mistake(name, corpus=corpus.encode("latin-1"), variants=variants, **words)
 
 
-MISTAKES: dict[str, Mistake] = {mistake.name: mistake for mistake in _read_mistakes()}
+_WORDS = tomllib.loads(asset_path("words/mistakes.toml").read_text("utf-8"))
+
+MISTAKES: dict[str, Mistake] = {name: _mistake(name, **entry) for name, entry in _WORDS.items()}
 """The mistakes by name, quickly checked ones first."""

@@ -13,13 +13,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
+from tokviz.formats.merge_files import of_merges
+from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.merging import Merge
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.counting import count_pre_tokens
 from tokviz.training.pre_token_counts import PreTokenCounts
@@ -162,10 +165,25 @@ def learn(
     counts: PreTokenCounts,
     n_merges: int,
     should_stop: Callable[[], bool] = lambda: False,
+    table_at: int = -1,
+    table: Table | None = None,
 ) -> Iterator[Merge]:
-    """Learn merges by any rules, one by one."""
+    """Learn merges by any rules, one by one.
+
+    Args:
+        setup: The rules.
+        counts: The pre-tokens; see `count`.
+        n_merges: The maximum number of merges.
+        should_stop: Called often; True ends the training.
+        table_at: The index of the merge before which the pairs are counted for `table`.
+        table: Receives the most frequent pairs, unless the loops are compiled; see `pair_table`.
+    """
     if not setup.is_compiled or is_small(counts, n_merges):
-        yield from islice(_RuledCorpus(setup, counts).learn(), n_merges)
+        corpus = _RuledCorpus(setup, counts)
+        for index, merge in enumerate(islice(corpus.learn(), n_merges)):
+            if index == table_at and table is not None:
+                table += top_pairs(corpus.pair_counts, corpus.tokens, merge)
+            yield merge
         return
     from tokviz.training.compiled_trainer import CompiledTrainer  # imports the kernels
 
@@ -179,6 +197,36 @@ def learn(
         for left, right, _ in engine.merges_from(len(tokens) - N_BYTES):
             tokens.append(tokens[left] + tokens[right])
             yield tokens[left], tokens[right]
+
+
+def pair_table(counts: PreTokenCounts, merges: Sequence[Merge], *others: Merge) -> Table:
+    """Return the most frequent pairs before the last of some merges of a correct trainer.
+
+    Args:
+        counts: The pre-tokens.
+        merges: The first merges.
+        others: Pairs that follow in the table, even if others are more frequent.
+    """
+    tokenizer = of_merges(merges[:-1], SPLIT_PATTERNS["none"], "merges")
+    pre_tokens, numbers = zip(*counts.pre_tokens(), strict=True)
+    encoded = tokenizer.byte_text.encode_all([*map(bytetext.from_bytes, pre_tokens)], "none")
+    pairs: Counter[Pair] = Counter()
+    for ids, n in zip(encoded, numbers, strict=True):
+        for pair in pairwise(ids):
+            pairs[pair] += n
+    return top_pairs(pairs, tokenizer.vocab, merges[-1], *others)
+
+
+def top_pairs(
+    counts: Mapping[Pair, int], tokens: Mapping[int, bytes] | Sequence[bytes], *named: Merge
+) -> Table:
+    """Return the most frequent pairs with their counts, the first named one before its ties.
+
+    Other named pairs follow at the end, even if their counts are lower.
+    """
+    pairs = {(tokens[left], tokens[right]): n for (left, right), n in counts.items()}
+    top = nlargest(TABLE_ROWS, pairs.items(), lambda row: (row[1], row[0] == named[0]))
+    return [*top, *((it, pairs.get(it, 0)) for it in named if it not in dict(top))]
 
 
 class _RuledCorpus(PairCorpus):
@@ -264,12 +312,3 @@ def _old_neighbors(
         if at < len(before):
             yield (pair[1], before[at]), -1
             yield (new, before[at]), 1
-
-
-def pair_table(setup: Setup, counts: PreTokenCounts, number: int) -> Table:
-    """Return the most frequent pairs before a merge, the merged one first."""
-    corpus = _RuledCorpus(setup, counts)
-    merges = [*islice(corpus.learn(), number)]
-    tokens = corpus.tokens
-    pairs = (((tokens[left], tokens[right]), n) for (left, right), n in corpus.pair_counts.items())
-    return nlargest(TABLE_ROWS, pairs, lambda row: (row[1], row[0] == merges[-1]))

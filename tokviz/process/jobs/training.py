@@ -55,7 +55,7 @@ class Training:
         """
         check_target(request.run_folder)
         self._request = request
-        self._corpus = _open_corpus(request)
+        self._corpus = open_corpus(request)
         self._on_report = on_report
         self._should_stop = should_stop
         self._started = time.monotonic()
@@ -194,7 +194,8 @@ def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     return HeldOut(n_bytes, ratios)
 
 
-def _open_corpus(request: TrainRequest) -> Corpus:
+def open_corpus(request: TrainRequest) -> Corpus:
+    """Return the corpus of a training."""
     kind = HeldOutCorpus if request.compare else Corpus
     return kind(
         # A list of names could be taken for texts; a path makes one slash of two.

@@ -40,6 +40,17 @@ def field_rows(label: str, words: Iterable[Word], width: int) -> list[Row]:
     return flow(words, width, (Span(f"{label:<{LABEL_COLUMNS}} ", "label"),))
 
 
+def report_rows(lines: Iterable[str], width: int) -> list[Row]:
+    """Draw the lines of a report; indented lines that fit keep their columns."""
+    rows: list[Row] = []
+    for line in lines:
+        role: Role = "warning" if line.startswith("mistake: ") else "text"
+        is_table = line.startswith("  ") and cell_len(line) <= width
+        indent = (Span("  "),) if line.startswith("  ") else ()
+        rows += [(Span(line),)] if is_table else flow(words_of(line.strip(), role), width, indent)
+    return rows
+
+
 def token_copies(entry: Entry) -> list[Copy]:
     """List the copies of a token: its id, its bytes, and its text if they are valid UTF-8."""
     copies = [Copy(str(entry.id), "the token id"), Copy(entry.token.hex(" "), "the token bytes")]

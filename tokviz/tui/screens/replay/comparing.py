@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
@@ -52,8 +52,8 @@ class Comparing(Controller):
             second = Source(known.names[1], known.diff.b)
             ask_source(self, "Compare with", lambda third: self.compare_with(second, third))
 
-    def compare_with(self, *others: Source) -> None:
-        """Compare with one or two other sources."""
+    def compare_with(self, *others: Source, report: Sequence[str] = ()) -> None:
+        """Compare with one or two other sources; `report` is the result of a check of merges."""
         opened = self._state.opened
         if opened is None:
             return
@@ -63,7 +63,7 @@ class Comparing(Controller):
 
         def compare() -> Comparison:
             diff = diff_merges(opened.replay, *(other.opens for other in others))
-            return Comparison((opened.source.name, *names), diff)
+            return Comparison((opened.source.name, *names), diff, report=report)
 
         self._compute(others, compare)
 

@@ -12,7 +12,7 @@ from tokviz.compare.trainings import NAMES
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
-from tokviz.tui.widgets.card_rows import label_of, sentence_words
+from tokviz.tui.widgets.card_rows import label_of, report_rows, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.spans import (
     Action,
@@ -51,12 +51,14 @@ class Comparison:
         diff: The difference of their merges.
         effect: The difference in the user's text; None if it is unknown.
         revision: The revision of that text.
+        report: The report of a check of the user's own merges; empty for another comparison.
     """
 
     names: tuple[str, ...]
     diff: MergesDiff
     effect: boundaries.Comparison | None = None
     revision: int = -1
+    report: Sequence[str] = ()
 
     def with_text(self, text: str, parse_specials: bool, revision: int) -> Comparison:
         """Return the comparison with the effect on the user's text; takes a moment."""
@@ -87,7 +89,8 @@ def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
         at: The current merge, at which the others are drawn; 0 for none.
         width: Columns of a row.
     """
-    diff, rows = comparison.diff, list[Row]()
+    diff, rows = comparison.diff, report_rows(comparison.report, width)
+    rows += [()] if rows else []
     for letter, name in zip(NAMES, comparison.names, strict=False):
         rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
     if len(comparison.names) == 2:

@@ -33,7 +33,7 @@ from tokviz.tui.screens.replay.panels import CorpusSide, Curves, OwnText, YourTe
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.sharing import Sharing
-from tokviz.tui.screens.replay.state import Opened, ReplayState, source_named
+from tokviz.tui.screens.replay.state import Opened, ReplayState, Source, source_named
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
@@ -255,6 +255,9 @@ class ReplayScreen(TokvizScreen):
             self.transport.begin()
         if request is not None and request.others:
             self.comparing.compare_with(*map(source_named, request.others))
+        if request is not None and request.check is not None:
+            mine = Source("your merges", request.check.merges)
+            self.comparing.compare_with(mine, report=request.check.lines)
 
     def _damaged(self, opened: Opened, reason: str) -> None:
         """Close a damaged replay, and report the reason."""

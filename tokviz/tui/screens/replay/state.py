@@ -18,8 +18,9 @@ from tokviz.tui.screens.replay.position import START, Player, Position, clamped
 from tokviz.tui.widgets.cursor_curve import Curve, Scale, compression_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from tokviz.tokenizer.encoding.merging import Merge
     from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.training.replay.replay import Replay
     from tokviz.training.replay.steps import MergeStep
@@ -38,11 +39,12 @@ class Source:
 
     Attributes:
         name: Its name on the screen.
-        opens: An argument of `open_merges`: a path, a built-in name, a tokenizer or a replay.
+        opens: An argument of `open_merges`: a path, a built-in name, a tokenizer, a replay or
+            merges.
     """
 
     name: str
-    opens: str | Tokenizer | Replay
+    opens: str | Tokenizer | Replay | Sequence[Merge]
 
 
 def source_named(opens: str) -> Source:

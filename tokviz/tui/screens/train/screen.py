@@ -14,6 +14,7 @@ from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons, Scaling
+from tokviz.tui.screens.train.checking import Checking
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.form import CorpusList, TrainForm
 from tokviz.tui.screens.train.plan import FormValues
@@ -30,7 +31,7 @@ class TrainScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
     DEFAULT_CLASSES = "-form"
-    CONTROLLERS = (Lessons, Corpus, Training, Result, TokenizerChoice, Scaling)
+    CONTROLLERS = (Lessons, Corpus, Training, Checking, Result, TokenizerChoice, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Removes the file or folder from the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
@@ -52,6 +53,7 @@ class TrainScreen(TokvizScreen):
         self.training = Training(self, state, self.form, self.side, self.result)
         self.scaling = Scaling(self, self.side.set_scale)
         Corpus(self, state, self.form)
+        Checking(self, state, self.training)
         TokenizerChoice(self)
         Lessons(self)
         yield self.title_bar

@@ -218,18 +218,25 @@ class Training(Controller):
     )
     def start_training(self) -> None:
         """Train a tokenizer in the background. The other screens stay usable."""
-        self._form.take_typed()
-        plan = self._plan()
-        if plan.problems:
-            self.enter("form")
-            self.say(plan.problems[0], "warning")
+        request = self.request()
+        if request is None:
             return
         try:
-            make_room(plan.folder / ABOUT)  # reserves the name
+            make_room(Path(request.run_folder) / ABOUT)  # reserves the name
         except TokvizError as error:
             self._complain(str(error))
             return
-        self._begin(make_request(self._form.values, plan))
+        self._begin(request)
+
+    def request(self) -> TrainRequest | None:
+        """Return the request of the form with a new run folder; None after reporting a problem."""
+        self._form.take_typed()
+        plan = self._plan()
+        if not plan.problems:
+            return make_request(self._form.values, plan)
+        self.enter("form")
+        self.say(plan.problems[0], "warning")
+        return None
 
     def _begin(self, request: TrainRequest) -> None:
         self._end_with(None)
