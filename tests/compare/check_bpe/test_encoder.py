@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_ids_of_another_text_and_unknown_ids_are_reported(tokenizer: Tokenizer) 
 
 
 @pytest.mark.parametrize("ids", ["low", {"decoded": "low"}, [1.5], None])
-def test_values_that_are_not_ids_are_refused(tokenizer: Tokenizer, ids: object) -> None:
+def test_values_that_are_not_ids_are_refused(tokenizer: Tokenizer, ids: Any) -> None:
     with pytest.raises(TokvizError, match="the ids of the text 'low'"):
         check_encoding(tokenizer, {"low": ids})
 
