@@ -18,20 +18,19 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain, islice, product
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
+from tokviz.text.common_prefix import n_common
 from tokviz.text.sentences import Sentence
-from tokviz.text.snapshots import n_same
 from tokviz.tokenizer.encoding.byte_rows import ByteRows
 from tokviz.tokenizer.pretokenize.guard import split_ahead
 
 if TYPE_CHECKING:
+    from tokviz.tokenizer.encoding.packed import Tables
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 MOST_TAIL = 512
@@ -102,7 +101,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         tokens = [tok.encode_byte_text(tail + added, parse_specials) for added in sorts]
         pre_tokens = [tok.split_byte_text(tail + added, parse_specials) for added in sorts]
     for added, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
-        n_kept = n_same(before, after)
+        n_kept = n_common(before, after)
         if n_kept < worst:
             worst, character, becomes = n_kept, added, after
         start = next(start for start, end in spans if end > len(tail))
@@ -117,7 +116,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         for added in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
             after = tok.encode_byte_text(tail + added, parse_specials)
-            n_kept = n_same(before, after)
+            n_kept = n_common(before, after)
             if n_kept < worst:
                 worst, character, becomes = n_kept, added, after
             if worst <= n_left or n_tried >= most:
@@ -147,7 +146,7 @@ def _reaching_over(
         for at in range(len(pre_token)):
             left = [tok.token_id(token) for token in encode_trace(tok, pre_token[:at]).tokens]
             ids = [token_id for token_id in left if token_id is not None]
-            yield n_same(before, [*front, *ids]), pre_token[at:]
+            yield n_common(before, [*front, *ids]), pre_token[at:]
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
@@ -196,7 +195,7 @@ def _going_on(tok: Tokenizer, suffix: bytes, *, raw: bool) -> Iterator[str]:
         suffix: The bytes.
         raw: Whether bytes outside characters may come next.
     """
-    listed = _tokens_of(tok)
+    listed = _tokens_of(tok.tables)
     at = bisect_left(listed, suffix)
     while at < len(listed) and listed[at].startswith(suffix):
         lead = _first_character(listed[at][len(suffix) :])
@@ -235,7 +234,7 @@ def _unreachable(
     tok: Tokenizer, tail: str, kept: list[int], data: bytes, parse_specials: bool
 ) -> tuple[int, tuple[Continuation, ...]]:
     """Count the longer tokens that start with some bytes, and return the first unreachable ones."""
-    listed = _tokens_of(tok)
+    listed = _tokens_of(tok.tables)
     first = bisect_left(listed, data)
     last = bisect_left(listed, data + b"\xff" * 64, first)
     longer = sorted(
@@ -259,18 +258,11 @@ def _is_word(token: bytes) -> bool:
     return len(word) > 1 and word.isalpha()
 
 
-_sorted: WeakKeyDictionary[Tokenizer, ByteRows] = WeakKeyDictionary()
-_lock = Lock()
-
-
-def _tokens_of(tok: Tokenizer) -> ByteRows:
+@lru_cache(maxsize=1)
+def _tokens_of(tables: Tables) -> ByteRows:
     """Return the ordinary tokens, sorted."""
-    with _lock:
-        if tok not in _sorted:
-            _sorted.clear()  # only one tokenizer is used at a time
-            rows = ByteRows.of(tok.tables)
-            _sorted[tok] = rows.take(rows.order())
-        return _sorted[tok]
+    rows = ByteRows.of(tables)
+    return rows.take(rows.order())
 
 
 def sentences_of(unstable: UnstableEnd) -> Iterator[Sentence]:

@@ -290,23 +290,6 @@ def _merges(draft: Draft) -> Iterable[FileFinding]:
     if draft.merges is None:
         return
     known = {token for _, token in draft.tokens}
-    if not _merges_hold(draft.merges, known):
-        yield from _faulty_merges(draft, draft.merges, known)
-
-
-def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
-    """Return whether all merges are valid, which is faster than finding the invalid ones."""
-    if len(set(merges)) < len(merges):
-        return False
-    made = {bytes([byte]) for byte in range(256)} & known
-    for left, right in merges:
-        if left not in made or right not in made:
-            return False
-        made.add(left + right)
-    return made <= known
-
-
-def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
     remedy = "add the token to the vocabulary, or remove the merge"
     missing = _Fault("error", MERGE_WITHOUT_TOKEN, remedy)
@@ -319,7 +302,7 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
     in_time: set[bytes] = set()
     late: list[tuple[int, bytes, bytes]] = []
     seen: set[Merge] = set()
-    for number, merge in enumerate(merges):
+    for number, merge in enumerate(draft.merges):
         left, right = merge
         product = left + right
         if product not in known or left not in known or right not in known:

@@ -1,21 +1,24 @@
 """tiktoken's rank files: `base64(token) rank` per line; Llama 3's `tokenizer.model` is one too.
 
 A rank is a token's id and the priority of merging any two neighbors whose concatenation it is. The
-split pattern and the special tokens are not in the file. Those of known vocabularies are in
-`tokviz.formats.known_vocabularies`, those of files saved by tokviz in a sidecar file
-(`tokviz.formats.sidecar`).
+split pattern and the special tokens are not in the file. Those of known vocabularies, which are
+recognized by their tokens, are in `assets/vocab/tokenizers.json`, those of files saved by tokviz in
+a sidecar file (`tokviz.formats.sidecar`).
 """
 
 from __future__ import annotations
 
+import hashlib
 from base64 import b64encode
 from binascii import a2b_base64
+from collections.abc import Iterable
 from os import fspath
+from typing import NamedTuple
 
 from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import Draft, guessed_pattern
-from tokviz.formats.known_vocabularies import KnownVocabulary, known_by_content
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
+from tokviz.formats.registry import TABLE, special_tokens
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.normalization import Normalizer
@@ -30,6 +33,42 @@ _MOST_DIGITS = 20
 
 DEFAULT_PATTERN = "gpt4"
 """The split pattern for an unknown vocabulary."""
+
+
+class KnownVocabulary(NamedTuple):
+    """A known vocabulary.
+
+    Attributes:
+        title: Its name.
+        split_pattern: The name of its split pattern.
+        specials: Its special tokens.
+        nfc: Whether its tokenizer normalizes text to NFC first.
+        note: A reservation about the special tokens, or "".
+    """
+
+    title: str
+    split_pattern: str
+    specials: SpecialTokens
+    nfc: bool = False
+    note: str = ""
+
+
+def digest(tokens: Iterable[tuple[int, bytes]]) -> str:
+    """Return the SHA-256 of the rank file of tokens, as tiktoken writes it."""
+    lines = (b"%s %d\n" % (b64encode(token), rank) for rank, token in tokens)
+    return hashlib.sha256(b"".join(lines)).hexdigest()
+
+
+def known_by_content(tokens: list[tuple[int, bytes]]) -> KnownVocabulary | None:
+    """Identify a vocabulary by its tokens, sorted by rank; its file may be formatted otherwise."""
+    alike = [known for known in TABLE["rank_files"] if known["n_tokens"] == len(tokens)]
+    found = digest(tokens) if alike else ""
+    for known in alike:
+        if known["sha256"] == found:
+            specials = special_tokens(known["special_tokens"])
+            nfc, note = known.get("nfc", False), known.get("note", "")
+            return KnownVocabulary(known["title"], known["split_pattern"], specials, nfc, note)
+    return None
 
 
 def read_tiktoken(

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
-from tokviz.live.chunking import Chunker, PreparedText
+from tokviz.live.chunking import Chunker
 from tokviz.live.chunks import (
     BYTES,
     CHARS,
@@ -34,7 +34,8 @@ from tokviz.live.chunks import (
 )
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.prefix_sums import BlockPlace
-from tokviz.text.snapshots import TextPart, joined, n_same
+from tokviz.text.common_prefix import n_common
+from tokviz.text.snapshots import TextPart, joined
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 _MOST_COMPARED = 1 << 16
@@ -64,10 +65,10 @@ def changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> 
     if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
         return Change(0, n_old, n_new)
     before, now = _columns(old, 0), _columns(new, 0)
-    n_before = min(map(n_same, before, now))
+    n_before = min(map(n_common, before, now))
     start = min(start, now[2][n_before - 1] if n_before else 0)
     before, now = _columns(old, -n_old), _columns(new, -n_new)
-    n_after = min(n_same(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
+    n_after = min(n_common(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
     kept = -now[2][-n_after] if n_after else 0
     kept = min(kept, n_old - end)
     return Change(start, max(start, n_old - kept), max(start, n_new - kept))
@@ -200,7 +201,7 @@ class ChunkedText:
         """
         self.revision = 0
         self._backlog: Backlog | None = None
-        self._prepared: tuple[Chunker, PreparedText] | None = None
+        self._prepared: tuple[Chunker, str, list[Chunk]] | None = None
         self._reading: _Reading | None = None
         self._changing = Lock()
         self.changes = ChangeLog()
@@ -517,26 +518,18 @@ class ChunkedText:
         after: Sequence[TextPart] = (),
     ) -> list[Chunk]:
         """Cut a text into chunks; the middle may have been prepared."""
-        prepared = self._prepared_for(inserted)
-        if prepared is None:
+        if self._prepared is None or self._prepared[:2] != (self._chunker, inserted):
             return self._chunker.cut(left + inserted + right, before, after)
-        self._prepared = None
+        prepared, self._prepared = self._prepared[2], None
         return self._chunker.cut_around(left, prepared, right, before, after)
-
-    def _prepared_for(self, inserted: str) -> PreparedText | None:
-        if self._prepared is not None:
-            chunker, prepared = self._prepared
-            if chunker is self._chunker and prepared.text == inserted:
-                return prepared
-        return None
 
     def prepare_edit(self, inserted: str) -> None:
         """Do the slow part of inserting this text. Callable from any thread."""
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
         chunker = self._chunker
-        if self._prepared_for(inserted) is None and (prepared := chunker.prepare(inserted)):
-            self._prepared = chunker, prepared
+        if self._prepared is None or self._prepared[:2] != (chunker, inserted):
+            self._prepared = chunker, inserted, chunker.prepare(inserted)
 
     # -- tokens becoming known
 

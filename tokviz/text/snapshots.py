@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, compress, count, islice
-from operator import ne
+from itertools import accumulate, islice
 from typing import TypeVar
 
 from tokviz.text import bytetext
@@ -29,12 +28,6 @@ def changed_range(old: Sequence[_T], new: Sequence[_T]) -> tuple[int, int, int]:
     while same_end < shorter - first and old[-1 - same_end] == new[-1 - same_end]:
         same_end += 1
     return first, len(old) - same_end, len(new) - same_end
-
-
-def n_same(some: Sequence[_T], others: Sequence[_T]) -> int:
-    """Return the length of the common prefix of two sequences."""
-    differs = compress(count(), map(ne, some, others))
-    return next(differs, min(len(some), len(others)))
 
 
 class TextPart:

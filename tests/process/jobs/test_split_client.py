@@ -15,11 +15,11 @@ from tokviz.process.jobs.split_client import (
     SplitClient,
     SplitPart,
     SplitResult,
-    text_requests,
 )
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.regex_process import text_requests
 from tokviz.tokenizer.pretokenize.split import split
 
 
@@ -68,9 +68,9 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
 def test_a_kept_text_is_not_sent_again() -> None:
     memory: dict[str, object] = {}
     chunks = [TextPart("one "), TextPart("two "), TextPart("three")]
-    assert len(list(text_requests(memory, chunks))) == 2
-    assert list(text_requests(memory, list(chunks))) == []
-    assert list(text_requests(memory, [chunks[0], TextPart("2 "), TextPart("three")])) == [
+    assert len(list(text_requests(chunks, memory))) == 2
+    assert list(text_requests(list(chunks), memory)) == []
+    assert list(text_requests([chunks[0], TextPart("2 "), TextPart("three")], memory)) == [
         {"do": "text", "text": "2 "},
         {"do": "replace", "start": 4, "removed": 4},
     ]

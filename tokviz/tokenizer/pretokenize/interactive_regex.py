@@ -14,6 +14,7 @@ from tokviz.errors import PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack, unpack_numbers
 from tokviz.process.runner import raise_if_stopped, stopped_by
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 
@@ -89,10 +90,10 @@ def rows(
 def _ask(
     purpose: str, regex_text: str, text: str, body: Body, stop: Callable[[], bool]
 ) -> list[Message]:
+    parts = [TextPart(text)]
+
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        if memory.get("text") != text:
-            yield from text_requests(text, memory)
-            memory["text"] = text
+        yield from text_requests(parts, memory)
         yield {**body, "seconds": STEP_SECONDS}
 
     with stopped_by(stop):
