@@ -165,17 +165,6 @@ class _Fault:
 def _sizes(draft: Draft) -> Iterable[FileFinding]:
     if not draft.tokens:
         yield FileFinding("error", "empty", "", "holds no token", "choose a vocabulary")
-    lengths = [len(token) for _, token in draft.tokens]
-    ids = [token_id for token_id, _ in draft.tokens] or [0]
-    if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
-        yield from _wrong_size(draft)
-    if sum(lengths) > MAX_TOTAL_BYTES:
-        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield FileFinding("error", "huge-vocabulary", "", message, "this is not a vocabulary")
-
-
-def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
-    """Find the first token whose id or length is beyond the limits."""
     for number, (token_id, token) in enumerate(draft.tokens):
         code, remedy = "huge-id", "renumber the tokens"
         if token_id > MAX_TOKEN_ID:
@@ -189,6 +178,9 @@ def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
             continue
         yield FileFinding("error", code, draft.place_of_token(number), message, remedy)
         break
+    if sum(len(token) for _, token in draft.tokens) > MAX_TOTAL_BYTES:
+        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
+        yield FileFinding("error", "huge-vocabulary", "", message, "this is not a vocabulary")
 
 
 def _repeated(

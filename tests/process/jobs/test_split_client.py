@@ -13,7 +13,6 @@ from tokviz.errors import JobError, PatternError
 from tokviz.process.jobs.split_client import (
     PreToken,
     SplitClient,
-    SplitPart,
     SplitResult,
 )
 from tokviz.process.limits import Limits
@@ -21,6 +20,7 @@ from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.regex_process import text_requests
 from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import Split
 
 
 def test_pre_tokens_of_a_regex(splitter: Splitter) -> None:
@@ -148,13 +148,13 @@ def _result(parts: list[list[int]], gaps: list[set[int]]) -> tuple[SplitResult, 
     """Build a result from pre-token lengths, part by part, and the same as a plain list."""
     result, plain, position = SplitResult(), [], 0
     for lengths, gap_indexes in zip(parts, gaps, strict=True):
-        start, ends = position, array("I")
+        start, ends = position, array("q")
         for index, length in enumerate(lengths):
             plain.append(PreToken(position, position + length, index in gap_indexes))
             position += length
-            ends.append(position - start)
+            ends.append(position)
         kept = tuple(sorted(index for index in gap_indexes if index < len(lengths)))
-        result.add(SplitPart(start, ends, kept, 1))
+        result.add(Split(ends, kept, 1, start))
     return result, plain
 
 

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from tokviz.errors import PatternError, TokvizError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import Limits
-from tokviz.process.protocol import Body, Message, unpack_numbers
+from tokviz.process.protocol import Body, Message
 from tokviz.process.runner import JobClient, RunHandlers
 from tokviz.text.snapshots import TextPart
+from tokviz.tokenizer.pretokenize.guard import split_of
 from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS, text_requests
+from tokviz.tokenizer.pretokenize.split_steps import Split
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 
 
@@ -24,32 +26,6 @@ class PreToken(NamedTuple):
     start: int
     end: int
     gap: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SplitPart:
-    """Some pre-tokens of a text, in order.
-
-    Attributes:
-        start: Character offset of the first pre-token.
-        ends: Ends of the pre-tokens, counted from `start`. Typecode "I".
-        gaps: Indexes (within this part) of pre-tokens that the regex did not match, ascending.
-        n_zero_width: Number of empty matches.
-        near: True for a guess from only a part of the text.
-    """
-
-    start: int
-    ends: array[int]
-    gaps: tuple[int, ...]
-    n_zero_width: int
-    near: bool = False
-
-    @classmethod
-    def from_answer(cls, body: Body) -> SplitPart:
-        """Create a part from an answer of the job."""
-        ends = unpack_numbers(body["ends"])
-        near = body.get("near", False)
-        return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
 
 
 @dataclass(slots=True)
@@ -69,12 +45,12 @@ class SplitResult:
         """The end of the last pre-token received so far."""
         return self._ends[-1] if self._ends else 0
 
-    def add(self, part: SplitPart) -> None:
+    def add(self, part: Split) -> None:
         """Add the next part."""
         if not self._ends:
             self._start = part.start
         self._gaps.update(len(self._ends) + index for index in part.gaps)
-        self._ends.extend(map(part.start.__add__, part.ends))
+        self._ends.extend(part.ends)
         self.n_pre_tokens += len(part.ends)
         self.n_gaps += len(part.gaps)
         self.n_zero_width += part.n_zero_width
@@ -99,7 +75,7 @@ class SplitClient(JobClient):
 
     def __init__(
         self,
-        on_part: Callable[[int, SplitPart], object],
+        on_part: Callable[[int, Split], object],
         on_done: Callable[[int], object],
         on_error: Callable[[int, TokvizError], object],
         *,
@@ -152,6 +128,6 @@ class SplitClient(JobClient):
             self._on_error(run, error)
 
         def on_answer(run: int, body: Message) -> None:
-            self._on_part(run, SplitPart.from_answer(body))
+            self._on_part(run, split_of(body))
 
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))

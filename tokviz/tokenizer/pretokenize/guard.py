@@ -17,7 +17,7 @@ from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
-from tokviz.tokenizer.pretokenize.split_steps import Split, SplitProgress, join_steps
+from tokviz.tokenizer.pretokenize.split_steps import Split, join_steps
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, pre_token_error, too_long
 
 _splits_ahead: ContextVar[tuple[SplitPattern, dict[str, Split]] | None] = ContextVar(
@@ -91,9 +91,9 @@ def _split_in_child(pattern: SplitPattern, text: str) -> Split:
         yield from text_requests(parts, memory)
         yield _split_request(pattern)
 
-    steps: list[SplitProgress] = []
+    steps: list[Split] = []
     try:
-        client_for("split").call(requests, lambda answer: steps.append(_as_progress(answer)))
+        client_for("split").call(requests, lambda answer: steps.append(split_of(answer)))
     except JobDroppedError:
         raise
     except JobError as error:
@@ -104,10 +104,12 @@ def _split_in_child(pattern: SplitPattern, text: str) -> Split:
     return join_steps(steps)
 
 
-def _as_progress(answer: Message) -> SplitProgress:
+def split_of(answer: Message) -> Split:
+    """Return the pre-tokens in an answer of the job."""
     start: int = answer["start"]
     ends = array("q", map(start.__add__, unpack_numbers(answer["ends"])))
-    return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
+    fields = tuple(answer["gaps"]), answer["n_zero_width"], start
+    return Split(ends, *fields, near=answer.get("near", False))
 
 
 def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
