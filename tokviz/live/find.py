@@ -126,15 +126,15 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
-        matches = interactive_regex.find(
+        starts, ends, texts = interactive_regex.find(
             query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop
         )
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
-    starts, ends = array("q", matches.starts), array("q", matches.ends)
-    return Matches(starts, ends, len(ends) < MAX_MATCHES, texts=matches.texts)
+    is_complete = len(ends) < MAX_MATCHES
+    return Matches(array("q", starts), array("q", ends), is_complete, texts=texts)
 
 
 def forget_text() -> None:

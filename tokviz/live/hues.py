@@ -43,7 +43,13 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
     """
     hues = unpainted(len(ids))
     for run in runs:
-        _recall_run(run, ids, borders, hues)
+        known, old, new = run.tokens, run.first, bisect_left(borders, run.start)
+        while old < run.last and new < len(ids):
+            ahead = known.borders[old] + run.shift - borders[new]
+            if ahead == 0 and known.ids[old] == ids[new]:
+                hues[new] = known.hues[old]
+            old += ahead <= 0
+            new += ahead >= 0
     at = 0
     while at < len(hues):
         # Search step by step, because a search does not release the GIL.
@@ -54,19 +60,6 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
             at = twins.start() + 1
             hues[at] = _other_hue(hues, at, NO_HUE, NO_HUE)
     return hues
-
-
-def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: bytearray) -> None:
-    """Set the hues of the tokens that are unchanged from a run."""
-    old_ids, old_hues, old_borders = run.tokens.ids, run.tokens.hues, run.tokens.borders
-    old, old_end = run.first, run.last
-    new, new_end = bisect_left(borders, run.start), len(ids)
-    while old < old_end and new < new_end:
-        ahead = old_borders[old] + run.shift - borders[new]
-        if ahead == 0 and old_ids[old] == ids[new]:
-            hues[new] = old_hues[old]
-        old += ahead <= 0
-        new += ahead >= 0
 
 
 def paint(hues: bytearray, left: int, right: int) -> None:

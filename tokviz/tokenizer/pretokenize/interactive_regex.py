@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokviz.errors import PatternError
 from tokviz.process.child import JobTimeoutError
@@ -21,15 +21,6 @@ from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 _ALL_ROWS_SECONDS = 10.0
 
 
-class RegexMatches(NamedTuple):
-    """The matches of a regex: starts and ends in characters; typecode "I"."""
-
-    starts: array[int]
-    ends: array[int]
-    texts: Sequence[str]
-    """The replacement of each match, if requested."""
-
-
 def find(
     regex_text: str,
     text: str,
@@ -38,7 +29,7 @@ def find(
     *,
     put: str | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> RegexMatches:
+) -> tuple[array[int], array[int], Sequence[str]]:
     r"""Find matches in a text, except those of zero width.
 
     Args:
@@ -49,14 +40,17 @@ def find(
         put: Replacement of the matches; `\1` stands for the text of the first group.
         stop: Called regularly; the search ends once it returns True.
 
+    Returns:
+        The starts and ends of the matches in characters, typecode "I"; and the replacement of each,
+        if requested.
+
     Raises:
         PatternError: If the regex is invalid, or takes too long.
         JobDroppedError: If the search was cancelled.
     """
     body = {"do": "find", "regex": regex_text, "flags": flags, "most": most, "put": put}
     (answer,) = _ask("find", regex_text, text, body, stop)
-    starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
-    return RegexMatches(starts, ends, answer["texts"])
+    return unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"]), answer["texts"]
 
 
 def rows(
