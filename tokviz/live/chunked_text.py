@@ -45,17 +45,6 @@ _MOST_RUNS = 64
 """Maximum number of runs from which a pending chunk recalls its hues."""
 
 
-def byte_offset(chunks: list[Chunk], char: int) -> int:
-    """Return the byte offset of a character, both counted from the start of the first chunk."""
-    byte = 0
-    for chunk in chunks:
-        if char <= chunk.n_chars:
-            return byte + chunk.byte_of_char(char)
-        char -= chunk.n_chars
-        byte += chunk.n_bytes
-    return byte
-
-
 def changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> Change:
     """Return the byte range that an edit of the bytes start to end changed, tokens included.
 
@@ -319,6 +308,13 @@ class ChunkedText:
             start += chunk.n_chars
         return "".join(parts)
 
+    def byte_offset(self, char: int) -> int:
+        """Return the byte offset at which a character starts."""
+        place = self._chunks.locate(CHARS, char)
+        chunk = self._chunks.item(place)
+        local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
+        return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
+
     @property
     def n_chars(self) -> int:
         """Number of characters."""
@@ -464,7 +460,8 @@ class ChunkedText:
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
         new = self._edited(old, start, end, inserted)
-        start_byte, end_byte = byte_offset(old, start), byte_offset(old, end)
+        start_byte = self.byte_offset(offset) - first_byte
+        end_byte = self.byte_offset(offset + n_removed) - first_byte
         hand_down(runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
 
         self._chunks.splice(first, last, new)
