@@ -13,7 +13,7 @@ from base64 import b64encode
 from binascii import a2b_base64
 from collections.abc import Iterable
 from os import fspath
-from typing import NamedTuple
+from typing import Any
 
 from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import Draft, guessed_pattern
@@ -29,28 +29,12 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "tiktoken rank file"
 
+Json = dict[str, Any]
+
 _MOST_DIGITS = 20
 
 DEFAULT_PATTERN = "gpt4"
 """The split pattern for an unknown vocabulary."""
-
-
-class KnownVocabulary(NamedTuple):
-    """A known vocabulary.
-
-    Attributes:
-        title: Its name.
-        split_pattern: The name of its split pattern.
-        specials: Its special tokens.
-        nfc: Whether its tokenizer normalizes text to NFC first.
-        note: A reservation about the special tokens, or "".
-    """
-
-    title: str
-    split_pattern: str
-    specials: SpecialTokens
-    nfc: bool = False
-    note: str = ""
 
 
 def digest(tokens: Iterable[tuple[int, bytes]]) -> str:
@@ -59,16 +43,14 @@ def digest(tokens: Iterable[tuple[int, bytes]]) -> str:
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def known_by_content(tokens: list[tuple[int, bytes]]) -> KnownVocabulary | None:
-    """Identify a vocabulary by its tokens, sorted by rank; its file may be formatted otherwise."""
+def _known_by_content(tokens: list[tuple[int, bytes]]) -> Json:
+    """Return the entry of a vocabulary in `assets/vocab/tokenizers.json`, {} if it is unknown.
+
+    The tokens, sorted by rank, identify it; its file may be formatted otherwise.
+    """
     alike = [known for known in TABLE["rank_files"] if known["n_tokens"] == len(tokens)]
     found = digest(tokens) if alike else ""
-    for known in alike:
-        if known["sha256"] == found:
-            specials = special_tokens(known["special_tokens"])
-            nfc, note = known.get("nfc", False), known.get("note", "")
-            return KnownVocabulary(known["title"], known["split_pattern"], specials, nfc, note)
-    return None
+    return next((known for known in alike if known["sha256"] == found), {})
 
 
 def read_tiktoken(
@@ -92,12 +74,12 @@ def read_tiktoken(
         token_id, _ = tokens.pop()
         message = f"the id {token_id} has no bytes, as in Whisper's file: it is left out"
         notes.append(FileFinding("note", "empty-token", f"line {lines[-1]}", message))
-    known = known_by_content(sorted(tokens))
-    specials = known.specials if known else SpecialTokens()
+    known = _known_by_content(sorted(tokens))
+    specials = special_tokens(known["special_tokens"]) if known else SpecialTokens()
     if sidecar is not None:
         specials = SpecialTokens(sidecar.special_tokens)
-    elif known is not None and known.note:
-        notes.append(FileFinding("note", "special-tokens", "", known.note))
+    elif note := known.get("note"):
+        notes.append(FileFinding("note", "special-tokens", "", note))
     if sidecar is not None and split_pattern is None:
         pattern = sidecar.split_pattern
         about = f"split pattern and special tokens from {fspath(path)}{SUFFIX}"
@@ -116,7 +98,7 @@ def read_tiktoken(
         non_special=specials.non_special,
         place_of_token=lambda number: f"line {lines[number]}",
         notes=notes,
-        normalizer=Normalizer("NFC" if known is not None and known.nfc else ""),
+        normalizer=Normalizer("NFC" if known.get("nfc") else ""),
     )
 
 
@@ -147,15 +129,15 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
 
 
 def _pattern(
-    known: KnownVocabulary | None, requested: str | SplitPattern | None
+    known: Json, requested: str | SplitPattern | None
 ) -> tuple[SplitPattern, str, list[FileFinding]]:
     """Choose the split pattern; return its origin in words too, and a note if it is a guess."""
     if requested is not None:
         pattern = get_split_pattern(requested)
-        title = f"{known.title}'s vocabulary, " if known else ""
+        title = f"{known['title']}'s vocabulary, " if known else ""
         return pattern, f"{title}split pattern {pattern.name} as requested for", []
-    if known is not None:
-        return get_split_pattern(known.split_pattern), f"{known.title} by its content", []
+    if known:
+        return get_split_pattern(known["split_pattern"]), f"{known['title']} by its content", []
     about = f"of an unknown vocabulary, split pattern {DEFAULT_PATTERN} is a guess"
     note = guessed_pattern(DEFAULT_PATTERN, "a rank file holds")
     return get_split_pattern(DEFAULT_PATTERN), about, [note]

@@ -106,7 +106,8 @@ def find_all(
     problem = ""
     complete = True
     try:
-        for start, end in _spans(text, query):
+        spans = _plain_spans if query.case else _folded_spans
+        for start, end in spans(text, query.text):
             matches.starts.append(start)
             matches.ends.append(end)
             if len(matches) >= MAX_MATCHES:
@@ -140,10 +141,6 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
     regex_process.close("find")
-
-
-def _spans(text: str, query: FindQuery) -> Iterator[tuple[int, int]]:
-    return _plain_spans(text, query.text) if query.case else _folded_spans(text, query.text)
 
 
 def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
