@@ -19,7 +19,7 @@ from typing import Any
 from splintr import Tokenizer, base_vocab_size
 
 from tokviz.formats.byte_level import from_characters
-from tokviz.formats.known_vocabularies import digest
+from tokviz.formats.tiktoken import digest
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import pack
 

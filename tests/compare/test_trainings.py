@@ -13,8 +13,7 @@ from hypothesis import given
 import tokviz
 from tests.oracles.nasty import byte_texts
 from tests.profiles import examples
-from tokviz.compare.merge_sources import open_merges
-from tokviz.compare.trainings import diff_merges
+from tokviz.compare.trainings import diff_merges, open_merges
 from tokviz.errors import InputFileError, UnknownTokenizerError, VocabularyError
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -16,10 +16,9 @@ from tests.formats.packing import to_tiktoken
 from tests.formats.samples import TEXT, shuffled, trained
 from tests.oracles.nasty import texts
 from tests.reference import tiktoken_encoding
-from tokviz.formats.known_vocabularies import digest
 from tokviz.formats.registry import TABLE, special_tokens
 from tokviz.formats.save import what_is_lost
-from tokviz.formats.tiktoken import read_tiktoken
+from tokviz.formats.tiktoken import digest, read_tiktoken
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.oracles.edits import RUNS, tokenizer
-from tokviz.live import occurrences
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
@@ -317,7 +316,6 @@ def test_the_tokens_of_a_long_text_are_counted_as_those_of_a_short_one() -> None
     document = LiveDocument(text, tokenizer("gpt2"))
     while not document.encode_pending(1.0):
         pass
-    assert document.n_tokens > occurrences.MANY_TOKENS
     assert document.token_counts() == Counter(document.ids())
     document.edit(5, 100_000, "x")
     while not document.encode_pending(1.0):

@@ -18,10 +18,10 @@ import pytest
 from tests.process.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.errors import JobError, PatternError
 from tokviz.process.child import JobTimeoutError
-from tokviz.process.jobs.split_client import SplitPart
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
 from tokviz.process.protocol import Body, Message, encode_line, unpack_numbers
 from tokviz.process.runner import JobClient, JobDroppedError, RunHandlers, stopped_by
+from tokviz.tokenizer.pretokenize.split_steps import Split
 
 HANGS = "a" * 100 + "b"
 
@@ -77,7 +77,7 @@ def test_cancel_lets_a_child_live_that_stops_when_asked(
     pid = splitter.client.pid
     run = splitter.start(r"\w", "word " * 400_000)
     first_run, first_part = splitter.events.get(timeout=WAIT)
-    assert first_run == run and isinstance(first_part, SplitPart)
+    assert first_run == run and isinstance(first_part, Split)
     splitter.client.cancel()
     while not splitter.events.empty():
         splitter.events.get()

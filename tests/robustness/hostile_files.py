@@ -227,7 +227,7 @@ def _tokenizer(path: str | None) -> str:
 
 def _replay(path: str | None) -> str:
     """Open a run, or only merges, as Replay does."""
-    from tokviz.compare.merge_sources import open_merges
+    from tokviz.compare.trainings import open_merges
 
     if path is None:
         open_merges("gpt2")

@@ -11,7 +11,7 @@ import pytest
 import tokviz
 from tests.robustness.hostile import FILES
 from tests.robustness.hostile_files import cost_of, echoes_of
-from tokviz.compare.merge_sources import open_merges
+from tokviz.compare.trainings import open_merges
 from tokviz.errors import LargeFileError
 from tokviz.formats.budget import ask_first, before_large, budget
 from tokviz.formats.subprocess_loader import load

@@ -13,9 +13,11 @@ from tests.profiles import examples
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.process.jobs.split import answer
-from tokviz.process.jobs.split_client import PreToken, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitResult
+from tokviz.tokenizer.pretokenize.guard import split_of
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import Split
 from tokviz.tui.widgets.splits import rows
 from tokviz.tui.widgets.splits.rows import CustomRow, KnownPreTokens, NamedRow, pre_tokens_near
 
@@ -27,7 +29,7 @@ WORDS = SplitPattern("custom", r"\w+|\s+", "custom")
 def _result(pattern: SplitPattern, text: str) -> SplitResult:
     whole = split(pattern, text)
     result = SplitResult()
-    result.add(SplitPart(0, array("I", whole.ends), whole.gaps, whole.n_zero_width))
+    result.add(whole)
     return result
 
 
@@ -128,7 +130,7 @@ def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
     live = LiveDocument("one two")
     row = CustomRow(live, lambda: None)
     row.begin()
-    row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
+    row.result.add(Split(array("q", [3, 4, 7])))
     row.finish()
     assert len(row.pre_tokens_in(0, 7)) == 3
     live.set_text("other text")
@@ -140,10 +142,10 @@ def test_old_pre_tokens_stay_until_new_ones_have_come_that_far() -> None:
     live = LiveDocument("one two")
     row = CustomRow(live, lambda: None)
     row.begin()
-    row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
+    row.result.add(Split(array("q", [3, 4, 7])))
     row.finish()
     row.begin()
-    row.result.add(SplitPart(0, array("I", [1, 2]), (), 0))
+    row.result.add(Split(array("q", [1, 2])))
     assert row.pre_tokens_in(0, 2) == [PreToken(0, 1), PreToken(1, 2)]
     assert row.pre_tokens_in(0, 7) == [PreToken(0, 3), PreToken(3, 4), PreToken(4, 7)]
     row.fail()
@@ -172,9 +174,9 @@ def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
         asked = {"do": "split", "regex": regex, "seconds": 5, "most": 3}
         state = {"text": live.text}
 
-        def parts(**more: object) -> list[SplitPart]:
+        def parts(**more: object) -> list[Split]:
             answers = answer({**asked, **more}, state)
-            return [SplitPart.from_answer(body) for body in answers]
+            return [split_of(body) for body in answers]
 
         assert row.near is not None
         for part in parts(near=text, at=start):
@@ -189,7 +191,7 @@ def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
         first = [pre_token for pre_token in spans if pre_token.end <= until]
         if first:
             gaps = tuple(n for n, pre_token in enumerate(first) if pre_token.gap)
-            row.result.add(SplitPart(0, array("I", [one.end for one in first]), gaps, 0))
+            row.result.add(Split(array("q", [one.end for one in first]), gaps))
         for part in parts(start=row.result.n_chars):
             assert not part.near
             row.result.add(part)

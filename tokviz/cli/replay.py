@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _open_app(source, arguments.at, text, others)
     if others:
         return _print_diff(source, others, text, as_json=arguments.json)
-    from tokviz.compare.merge_sources import open_merges  # imports NumPy
+    from tokviz.compare.trainings import open_merges  # imports NumPy
 
     replay = open_merges(source)
     replay_text = None if text is None else replay.text(text)

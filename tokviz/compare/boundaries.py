@@ -21,10 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tokviz.compare.causes import Cause, Reason, reasons_of
+from tokviz.compare.causes import Cause, Reason, reasons_of, why_other
 from tokviz.compare.figures import Figures, figures_of
 from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
-from tokviz.compare.why_other import why_other
 from tokviz.formats.loader import AnyTokenizer, as_tokenizers
 from tokviz.text import bytetext
 from tokviz.text.notebooks import displayed

@@ -21,7 +21,6 @@ from tokviz.compare.tokenized_text import Side, borders_of, marks_of
 from tokviz.formats.registry import place_words, short_name
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
-from tokviz.text import bytetext
 from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -149,13 +148,11 @@ class Track:
             at = self._starts[number]
             borders = np.array(tokens.borders, np.int64) + at
             if tokens.changed or max(tokens.ids, default=-1) >= lowest:
-                own = np.array(tokens.ids, np.int64)
-                special = np.isin(own, specials)
-                is_candidate = np.ones_like(special) if tokens.changed else special
-                data = bytetext.to_bytes(chunk.text)
+                special = np.isin(np.array(tokens.ids, np.int64), specials)
                 spans = np.stack([borders[:-1], borders[1:]], axis=1)
-                listed = np.flatnonzero(is_candidate).tolist()
-                marks |= marks_of(tokenizer, listed, own, spans, special, data, at)
+                marks |= marks_of(
+                    tokenizer, tokens.ids, spans, special, chunk.text, at, altered=tokens.changed
+                )
             ids += tokens.ids
             ends.append(borders[1:])
         joined = np.concatenate(ends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,19 +44,10 @@ class Side:
         ends = tokenization.byte_spans[:, 1]
         borders = borders_of(0, ends, bytetext.n_bytes(text))
         altered = tokenizer.remote or tokenizer.byte_text.changes(text)
-        is_candidate = np.ones_like(tokenization.special) if altered else tokenization.special
-        numbers = np.flatnonzero(is_candidate).tolist()
-        data = bytetext.to_bytes(text) if numbers else b""
-        marks = marks_of(
-            tokenizer,
-            numbers,
-            tokenization.ids,
-            tokenization.byte_spans,
-            tokenization.special,
-            data,
-        )
+        ids, spans, special = tokenization.ids, tokenization.byte_spans, tokenization.special
+        marks = marks_of(tokenizer, ids, spans, special, text, altered=altered)
         pre_token_ends = tokenization.pre_tokens[:, 1]
-        return cls(tokenizer, tokenization.ids, ends, borders, pre_token_ends, frozenset(marks))
+        return cls(tokenizer, ids, ends, borders, pre_token_ends, frozenset(marks))
 
     def numbers_in(self, stretches: Int64s) -> tuple[Int64s, Int64s]:
         """Return, per stretch of bytes, the number of its first token and the one after its last.
@@ -127,28 +118,31 @@ def borders_of(start: int, ends: Int64s, end: int) -> Int64s:
 
 def marks_of(
     tokenizer: Tokenizer,
-    numbers: Iterable[int],
-    ids: Sequence[int] | Int64s,
+    ids: Sequence[int],
     spans: Int64s,
     special: Bools,
-    data: bytes,
+    text: str,
     at: int = 0,
+    *,
+    altered: bool,
 ) -> set[tuple[int, bool, bytes]]:
-    """Return the marks of some tokens; see `Side.marks`.
+    """Return the marks of tokens; see `Side.marks`.
 
     Args:
         tokenizer: The tokenizer.
-        numbers: The numbers of the tokens to check.
         ids: The token ids, n of them.
         spans: The byte spans of the tokens; shape (n, 2).
         special: Whether each is special; shape (n,).
-        data: The bytes of the text.
-        at: The byte at which `data` starts.
+        text: The byte text.
+        at: The byte at which it starts.
+        altered: Whether the bytes of any token may differ from the text.
     """
     marks = set()
+    numbers = range(len(ids)) if altered else np.flatnonzero(special).tolist()
+    data = bytetext.to_bytes(text) if numbers else b""
     for number in numbers:
         start, end = spans[number].tolist()
-        token = tokenizer.token_bytes(int(ids[number]))
+        token = tokenizer.token_bytes(ids[number])
         if special[number] or token != data[start - at : end - at]:
             marks.add((max(end, 1), bool(special[number]), token))
     return marks

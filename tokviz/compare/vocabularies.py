@@ -44,29 +44,18 @@ class VocabularyDifference:
 
 def diff_vocabularies(a: VocabularyIndex, b: VocabularyIndex) -> VocabularyDifference:
     """Match the tokens of two vocabularies."""
-    pairs, none = [np.zeros((2, 0), np.int64)], np.zeros(0, np.int64)
-    firsts: list[list[Int64s]] = [[none], [none]]
-    for length in np.union1d(a.lengths, b.lengths).tolist():
-        tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
-        for rows_so_far, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
-            rows_so_far.append(rows)
-        _, in_a, in_b = np.intersect1d(
-            tokens_a[0], tokens_b[0], assume_unique=True, return_indices=True
-        )
-        pairs.append(np.array([tokens_a[1][in_a], tokens_b[1][in_b]]))
-    in_a, in_b = np.concatenate(pairs, axis=1)
-    in_order = np.argsort(in_a)
-    only = [
-        np.setdiff1d(np.concatenate(rows), shared)
-        for rows, shared in zip(firsts, (in_a, in_b), strict=True)
-    ]
-    return VocabularyDifference(a, b, in_a[in_order], in_b[in_order], *only)
+    rows_a, rows_b = _rows_by_token(a), _rows_by_token(b)
+    shared = [(row, rows_b[token]) for token, row in rows_a.items() if token in rows_b]
+    only_in_a = [row for token, row in rows_a.items() if token not in rows_b]
+    only_in_b = [row for token, row in rows_b.items() if token not in rows_a]
+    in_a, in_b = np.array(shared, np.int64).reshape(-1, 2).T
+    only = (np.array(rows, np.int64) for rows in (only_in_a, only_in_b))
+    return VocabularyDifference(a, b, in_a, in_b, *only)
 
 
-def _of_length(index: VocabularyIndex, length: int) -> tuple[npt.NDArray[np.void], Int64s]:
-    """Return the tokens of a length, with a byte for whether they are special, and their rows."""
-    rows = np.flatnonzero(index.lengths == length)
-    data = index.tokens.blob[index.tokens.starts[rows][:, None] + np.arange(length)]
-    keys = np.column_stack([data, index.special[rows].astype(np.uint8)])
-    tokens, firsts = np.unique(keys.view(f"V{length + 1}").ravel(), return_index=True)
-    return tokens, rows[firsts]
+def _rows_by_token(index: VocabularyIndex) -> dict[tuple[bytes, bool], int]:
+    """Return the first row of each token, by its bytes and whether it is special."""
+    rows: dict[tuple[bytes, bool], int] = {}
+    for row, token in enumerate(zip(index.tokens, index.special.tolist(), strict=True)):
+        rows.setdefault(token, row)
+    return rows

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
-from tokviz.explain.library_cuts import explanation_of, library_cuts
+from tokviz.explain.algorithms.story import Story
 from tokviz.explain.places import ELSEWHERE, MOST_BYTES, Place
-from tokviz.explain.pre_token_cuts import PreTokenCut, explain_cut, pre_tokens_of
+from tokviz.explain.pre_token_cuts import PreTokenCut, explain_cut, pre_tokens_of, special_cut
 from tokviz.explain.stability import sentences_of, unstable_end
 from tokviz.explain.trace import (
     LEFT_OUT,
@@ -19,6 +19,7 @@ from tokviz.explain.trace import (
     render_lineage,
     why_not_one_token,
 )  # fmt: skip
+from tokviz.formats.huggingface_tokenizer import LibraryTextEncoder
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, failure_message, format_sentences, pluralize
 
@@ -118,7 +119,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     )
     spans = tokenization.byte_spans.tolist()
     if tok.remote:
-        cuts, n_pre_tokens = library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
+        cuts, n_pre_tokens = _library_cuts(tok, place, spans, range(touched[0], touched[-1] + 1))
     else:
         found = pre_tokens_of(tok, place)
         near = [one for one in found if one.start < place.end and one.end > place.start]
@@ -128,7 +129,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     is_whole = n_pre_tokens == 1 and (place.id is not None or cuts[0].pre_token == place.data)
     explained = cuts[0].pre_token if is_whole else place.data
     if is_whole and cuts[0].story is not None:
-        single_token = explanation_of(cuts[0].story)
+        single_token = _explanation_of(cuts[0].story)
     else:
         single_token = why_not_one_token(tok, explained, place.parse_specials)
     why = replace(
@@ -148,6 +149,60 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         return why
     node = lineage(tok, tokens[0][1])
     return why if tok.remote and node.merge is None else replace(why, lineage=node)
+
+
+def _library_cuts(
+    tok: Tokenizer, place: Place, spans: Sequence[tuple[int, int]], tokens: range
+) -> tuple[tuple[PreTokenCut, ...], int]:
+    """Explain the pre-tokens of some tokens, as far as tokviz finds the library's ids itself.
+
+    Args:
+        tok: The tokenizer.
+        place: The place.
+        spans: The byte spans of all tokens of the place's text.
+        tokens: The numbers of the tokens.
+
+    Returns:
+        The first pre-tokens, and their number.
+    """
+    data = bytetext.to_bytes(place.text)
+    try:
+        assert isinstance(tok.byte_text, LibraryTextEncoder)
+        answer = tok.byte_text.stories(place.text, place.parse_specials, tokens)
+    except TokvizError as error:
+        unknown = failure_message("The steps are unknown", error)
+        return (PreTokenCut(place.data, None, ((unknown,),), None),), 1
+    cuts = []
+    for body in answer["stories"]:
+        pre_token = data[spans[body["first"]][0] : spans[body["stop"] - 1][1]]
+        if "problem" in body:
+            cuts.append(PreTokenCut(pre_token, None, ((body["problem"],),), None))
+        elif "story" in body:
+            story = Story.unpacked(body["story"])
+            cuts.append(PreTokenCut(pre_token, None, _read(story, body["changes"]), None, story))
+        else:
+            cuts.append(special_cut(pre_token))
+    return tuple(cuts), answer["n_words"]
+
+
+def _read(story: Story, changes: Sequence[tuple[str, str]]) -> tuple[Sentence, ...]:
+    """Describe what normalization and the pre-tokenizer made of the text."""
+    parts: list[str | bytes] = [story.text]
+    for before, after in map(lambda change: map(bytetext.to_bytes, change), changes):
+        parts += [": " if len(parts) == 1 else ", ", before, " → ", after]
+    return ((*parts, "."),) if changes else ()
+
+
+def _explanation_of(story: Story) -> Explanation:
+    """Explain why a pre-token is or is not one token."""
+    if len(story.tokens) == 1:
+        token, token_id = story.tokens[0]
+        return Explanation("one token", (("Here it is the token ", token, f", id {token_id}."),))
+    if story.whole is None:
+        lacking: Sentence = ("The vocabulary has no token ", story.text, ".")
+        return Explanation("not in the vocabulary", (lacking,))
+    held = f"The vocabulary contains it (id {story.whole}), but the steps lead to other tokens."
+    return Explanation("unreachable", ((held,),))
 
 
 def _noted(why: Why, sentence: str) -> Why:

@@ -72,31 +72,14 @@ class Place:
 def token_place(live: LiveDocument, index: int) -> Place:
     """Return the place of a token of a document."""
     token = live.token(index)
-    start, text, is_end = _window(live, token.start, token.end)
-    first = live.byte_offset(start)
-    return Place(
-        text,
-        token.byte_start - first,
-        token.byte_end - first,
-        is_end,
-        _TEXT_ENDS if is_end else "",
-        live.parse_specials,
-        id=token.id,
-    )
+    place = _place(live, token.start, token.end, token.byte_start, token.byte_end)
+    return replace(place, id=token.id)
 
 
 def selected_place(live: LiveDocument, start: int, end: int) -> Place:
     """Return the place of the characters of a document from `start` to `end`."""
-    first, text, is_end = _window(live, start, min(end, start + MOST_BYTES))
-    byte = live.byte_offset(first)
-    return Place(
-        text,
-        live.byte_offset(start) - byte,
-        live.byte_offset(end) - byte,
-        is_end,
-        _TEXT_ENDS if is_end else "",
-        live.parse_specials,
-    )
+    near_end = min(end, start + MOST_BYTES)
+    return _place(live, start, near_end, live.byte_offset(start), live.byte_offset(end))
 
 
 def bytes_place(data: bytes, token_id: int | None = None) -> Place:
@@ -169,13 +152,15 @@ def _among(
     )
 
 
-def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:
-    """Return the first character, text and whether it is the end, of the text around a stretch."""
+def _place(live: LiveDocument, start: int, end: int, byte_start: int, byte_end: int) -> Place:
+    """Return a place with the text around the characters from `start` to `end`."""
     first, last = max(0, start - WINDOW), min(end + WINDOW, live.n_chars)
     if first:
         before = live.text_in(first, start)
-        pattern = None if live.tokenizer is None else live.tokenizer.split_pattern
-        safe = None if pattern is None or pattern.safe_cut is None else pattern.safe_cut
+        safe = None if live.tokenizer is None else live.tokenizer.split_pattern.safe_cut
         cut = compiled_cut(safe).search(before, 2) if safe else None
         first += max(0, before.find("\n") + 1) if cut is None else cut.start()
-    return first, live.text_in(first, last), last == live.n_chars
+    byte, is_end = live.byte_offset(first), last == live.n_chars
+    span = byte_start - byte, byte_end - byte
+    ends = _TEXT_ENDS if is_end else ""
+    return Place(live.text_in(first, last), *span, is_end, ends, live.parse_specials)

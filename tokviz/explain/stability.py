@@ -18,7 +18,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain, islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +30,7 @@ from tokviz.tokenizer.encoding.byte_rows import ByteRows
 from tokviz.tokenizer.pretokenize.guard import split_ahead
 
 if TYPE_CHECKING:
+    from tokviz.tokenizer.encoding.packed import Tables
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 MOST_TAIL = 512
@@ -194,7 +195,7 @@ def _going_on(tok: Tokenizer, suffix: bytes, *, raw: bool) -> Iterator[str]:
         suffix: The bytes.
         raw: Whether bytes outside characters may come next.
     """
-    listed = _tokens_of(tok)
+    listed = _tokens_of(tok.tables)
     at = bisect_left(listed, suffix)
     while at < len(listed) and listed[at].startswith(suffix):
         lead = _first_character(listed[at][len(suffix) :])
@@ -233,7 +234,7 @@ def _unreachable(
     tok: Tokenizer, tail: str, kept: list[int], data: bytes, parse_specials: bool
 ) -> tuple[int, tuple[Continuation, ...]]:
     """Count the longer tokens that start with some bytes, and return the first unreachable ones."""
-    listed = _tokens_of(tok)
+    listed = _tokens_of(tok.tables)
     first = bisect_left(listed, data)
     last = bisect_left(listed, data + b"\xff" * 64, first)
     longer = sorted(
@@ -257,13 +258,11 @@ def _is_word(token: bytes) -> bool:
     return len(word) > 1 and word.isalpha()
 
 
-def _tokens_of(tok: Tokenizer) -> ByteRows:
+@lru_cache(maxsize=1)
+def _tokens_of(tables: Tables) -> ByteRows:
     """Return the ordinary tokens, sorted."""
-    if "sorted" not in tok.derived:
-        rows = ByteRows.of(tok.tables)
-        tok.derived["sorted"] = rows.take(rows.order())
-    found: ByteRows = tok.derived["sorted"]
-    return found
+    rows = ByteRows.of(tables)
+    return rows.take(rows.order())
 
 
 def sentences_of(unstable: UnstableEnd) -> Iterator[Sentence]:

@@ -15,7 +15,6 @@ from typing import Any
 from tokviz.errors import InputFileError
 from tokviz.formats.equivalents import LONGEST_MATCH
 from tokviz.formats.gguf import MAGIC, read_gguf, unigram_pieces
-from tokviz.formats.hf_folder import read_hf_folder, with_config
 from tokviz.formats.recognize import find
 from tokviz.formats.rwkv import RwkvTokenizer, read_rwkv
 from tokviz.formats.sentencepiece import (
@@ -24,7 +23,7 @@ from tokviz.formats.sentencepiece import (
     read_sentencepiece,
     unigram_model,
 )
-from tokviz.formats.wordlists import read_clip, read_wordpiece
+from tokviz.formats.wordlists import read_clip, read_hf_folder, read_wordpiece, with_config
 from tokviz.storage.files import StrPath, file_state, read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
 

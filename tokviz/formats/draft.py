@@ -165,17 +165,6 @@ class _Fault:
 def _sizes(draft: Draft) -> Iterable[FileFinding]:
     if not draft.tokens:
         yield FileFinding("error", "empty", "", "holds no token", "choose a vocabulary")
-    lengths = [len(token) for _, token in draft.tokens]
-    ids = [token_id for token_id, _ in draft.tokens] or [0]
-    if max(ids) > MAX_TOKEN_ID or min(ids) < 0 or max(lengths, default=0) > MAX_TOKEN_BYTES:
-        yield from _wrong_size(draft)
-    if sum(lengths) > MAX_TOTAL_BYTES:
-        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
-        yield FileFinding("error", "huge-vocabulary", "", message, "this is not a vocabulary")
-
-
-def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
-    """Find the first token whose id or length is beyond the limits."""
     for number, (token_id, token) in enumerate(draft.tokens):
         code, remedy = "huge-id", "renumber the tokens"
         if token_id > MAX_TOKEN_ID:
@@ -189,6 +178,9 @@ def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
             continue
         yield FileFinding("error", code, draft.place_of_token(number), message, remedy)
         break
+    if sum(len(token) for _, token in draft.tokens) > MAX_TOTAL_BYTES:
+        message = f"the tokens have more than {MAX_TOTAL_BYTES:,} bytes together"
+        yield FileFinding("error", "huge-vocabulary", "", message, "this is not a vocabulary")
 
 
 def _repeated(
@@ -290,23 +282,6 @@ def _merges(draft: Draft) -> Iterable[FileFinding]:
     if draft.merges is None:
         return
     known = {token for _, token in draft.tokens}
-    if not _merges_hold(draft.merges, known):
-        yield from _faulty_merges(draft, draft.merges, known)
-
-
-def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
-    """Return whether all merges are valid, which is faster than finding the invalid ones."""
-    if len(set(merges)) < len(merges):
-        return False
-    made = {bytes([byte]) for byte in range(256)} & known
-    for left, right in merges:
-        if left not in made or right not in made:
-            return False
-        made.add(left + right)
-    return made <= known
-
-
-def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iterable[FileFinding]:
     place = draft.place_of_merge
     remedy = "add the token to the vocabulary, or remove the merge"
     missing = _Fault("error", MERGE_WITHOUT_TOKEN, remedy)
@@ -319,7 +294,7 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
     in_time: set[bytes] = set()
     late: list[tuple[int, bytes, bytes]] = []
     seen: set[Merge] = set()
-    for number, merge in enumerate(merges):
+    for number, merge in enumerate(draft.merges):
         left, right = merge
         product = left + right
         if product not in known or left not in known or right not in known:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.conversions import CONVERSIONS
 from tokviz.formats.draft import Draft, build
-from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.hf_native import HAS_PATTERN, NeedsLibrary, read_tokenizer_json
 from tokviz.formats.json_ranks import read_javascript, read_tekken
 from tokviz.formats.merge_files import read_merges_tokenizer
@@ -39,8 +38,7 @@ def read(
         PatternError: If the split pattern is not a valid regex.
     """
     try:
-        with gc_paused():
-            tokenizer = _read(found, split_pattern, name)
+        tokenizer = _read(found, split_pattern, name)
     except InputFileError as error:
         raise located(error) from None
     if isinstance(tokenizer, Tokenizer):

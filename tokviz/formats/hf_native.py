@@ -266,28 +266,21 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[M
         known: The bytes of ordinary tokens by their texts.
         path: The file, for messages.
     """
-    try:
-        # One by one: lists of all their parts would be most of what reading a large file takes.
-        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
-        read = [(known[left], known[right]) for left, right in pairs]
-    except (KeyError, ValueError, TypeError):
-        read = list(_unknown_merges(merges, path))
-    if len(set(read)) < len(read):
-        # Of a pair that is listed twice the library takes the last place, minbpe the first.
-        raise NotNativeError("one of its merges is listed twice")
-    return read
-
-
-def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
-    """Read merges one of which is invalid, or has a token that is not in the vocabulary."""
+    read: list[Merge] = []
     for number, merge in enumerate(merges):
         try:
             left, right = merge.split(" ") if isinstance(merge, str) else merge
-            yield from_characters(left), from_characters(right)
+            # Equal tokens are the same object, because copies would take much memory.
+            sides = [known.get(side) or from_characters(side) for side in (left, right)]
+            read.append((sides[0], sides[1]))
         except (ValueError, TypeError, AttributeError):
             shown = repr(merge)[:60]
             reason = f'model.merges[{number}]: {shown} is not a merge: write "a b" or ["a", "b"]'
             raise InputFileError(path, reason) from None
+    if len(set(read)) < len(read):
+        # Of a pair that is listed twice the library takes the last place, minbpe the first.
+        raise NotNativeError("one of its merges is listed twice")
+    return read
 
 
 def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:

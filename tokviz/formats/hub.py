@@ -66,7 +66,7 @@ def fetch(address: str) -> Path:
     allowed = confinement()
     if allowed is not None and not allowed.hub:
         raise InputFileError(address, "this session may not use the Hub: start with --allow-hub")
-    return _fetch(address, match[1], match[2])[0]
+    return _fetch(address, match[1], match[2])
 
 
 def _climbs(path: str) -> bool:
@@ -74,7 +74,7 @@ def _climbs(path: str) -> bool:
     return not {".", ".."}.isdisjoint(path.split("/")) or path.startswith("/")
 
 
-def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
+def _fetch(address: str, repository: str, revision: str | None) -> Path:
     try:
         from huggingface_hub import errors
     except ImportError:
@@ -88,7 +88,7 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
                 continue
             except Exception as error:
                 raise InputFileError(address, _reason(errors, error)) from None
-            return found
+            return found[0]
     files = "tokenizer.json, tekken.json, vocab.json with merges or rank file"
     raise InputFileError(address, f"holds no {files}")
 

@@ -22,14 +22,14 @@ from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
 from tokviz.formats.hf_native import KIND, notes_of
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.hf_post_processor import read_post_processor
-from tokviz.formats.library import NO_WORD, LibraryEncoding, LibraryFacts, LibraryTokenizer
+from tokviz.formats.library import NO_WORD, LibraryEncoding, LibraryTokenizer
 from tokviz.formats.self_check import check
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.encoded import ToBytes
 from tokviz.tokenizer.encoding.normalization import is_combining
-from tokviz.tokenizer.encoding.packed import PackedMerges
+from tokviz.tokenizer.encoding.packed import PackedMerges, PackedRanks
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.encoding.tokenization import Tokenization, spans_between
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -176,27 +176,26 @@ class HuggingFaceTokenizer(Tokenizer):
             InputFileError: If the file cannot be read, or the library rejects it or dies.
         """
 
-        def read(allowed: Budget) -> tuple[LibraryTokenizer, LibraryFacts]:
-            library = LibraryTokenizer(path, limits=allowed)
+        def read(allowed: Budget) -> tuple[str, dict[str, int], PackedRanks]:
+            self._library = library = LibraryTokenizer(path, limits=allowed)
             try:
-                return library, library.facts()
+                return library.facts()
             except JobError:
                 library.close()
                 raise
 
         allowed = limits or budget(bytes_of(path))
         try:
-            self._library, facts = within_budget(os.path.basename(path), allowed, read)
+            version, specials, ordinary = within_budget(os.path.basename(path), allowed, read)
         except JobError as error:
             raise InputFileError(path, f"{error} ({reason})") from None
-        specials = {text: token_id for text, token_id in facts.specials if text}
         self._byte_level = part_types(content.get("decoder")) == ["ByteLevel"]
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
         non_special = [str(token.get("content")) for token in added if not token.get("special")]
         known = SpecialTokens(specials, non_special=specials.keys() & set(non_special))
-        self._set(PackedMerges.none(facts.ordinary), known, pattern, name)
+        self._set(PackedMerges.none(ordinary), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
@@ -206,7 +205,7 @@ class HuggingFaceTokenizer(Tokenizer):
         self.config = content.get("tokenizer_config", {})
         self.post_processor = read_post_processor(content)
         self.source = (
-            f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {facts.version} in "
+            f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {version} in "
             f"another process, as {reason}"
         )
         self.load_report = Report(fspath(path)).joined(

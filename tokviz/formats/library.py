@@ -51,21 +51,6 @@ class LibraryEncoding:
     words: array[int]
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryFacts:
-    """A tokenizer's vocabulary as the library loads it.
-
-    Attributes:
-        version: The version of the library.
-        specials: Text and id of the added tokens, except white space that is not marked special.
-        ordinary: The bytes of the other tokens.
-    """
-
-    version: str
-    specials: list[tuple[str, int]]
-    ordinary: PackedRanks
-
-
 class LibraryTokenizer:
     """One `tokenizer.json` in a child process. Thread-safe; calls wait for each other."""
 
@@ -99,16 +84,20 @@ class LibraryTokenizer:
         """Give every later call a budget of its own, by the length of its text."""
         self._trusted = True
 
-    def facts(self) -> LibraryFacts:
+    def facts(self) -> tuple[str, dict[str, int], PackedRanks]:
         """Load the file in the child and read its vocabulary.
+
+        Returns:
+            The version of the library; the ids of the added tokens by their texts, except white
+            space that is not marked special; and the bytes of the other tokens.
 
         Raises:
             JobError: If the library rejects the file, or the child dies.
         """
         first, *messages = self._call({"do": "facts", **self._allowed(0)})
         data, ids = received(first["sizes"], messages)
-        specials = [(text, token_id) for text, token_id in first["specials"]]
-        return LibraryFacts(first["version"], specials, to_ranks(data, ids))
+        specials = {text: token_id for text, token_id in first["specials"] if text}
+        return first["version"], specials, to_ranks(data, ids)
 
     def encode(self, text: str, specials: str = "all") -> LibraryEncoding:
         """Encode byte text; the library gets U+FFFD for a byte that is not UTF-8.

@@ -424,7 +424,7 @@ def _pair(vocab: Path, merges: Path) -> RecognizedFile:
 _KNOWN_CLASS = re.compile(
     r'"tokenizer_class"\s*:\s*"(?:GPT2|Roberta|Bart|Qwen2|CLIP|Longformer|CodeGen)Tokenizer'
 )
-"""The classes of tokenizers that `tokviz.formats.hf_folder` can read."""
+"""The classes of tokenizers that `tokviz.formats.wordlists` can read."""
 
 
 def _names(folder: Path, path: StrPath) -> list[str]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import io
 import math
-import struct
 import sys
 import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -55,24 +53,8 @@ def read_arrays(
         raise input_error(path, error) from None
     except KeyError as error:
         raise InputFileError(path, f"is damaged: {error.args[0]}") from None
-    except _DAMAGES as error:
+    except Exception as error:  # zipfile and NumPy raise many kinds
         raise InputFileError(path, f"is damaged: {error}") from None
-
-
-_DAMAGES = (
-    EOFError,
-    MemoryError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    struct.error,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""The exceptions of reading a damaged archive."""
 
 
 def _read_array(file: zipfile.ZipFile, member: str) -> npt.NDArray[np.generic]:

@@ -9,9 +9,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tokviz.formats.huggingface import to_tokenizer_json
@@ -85,7 +84,8 @@ def write_run(
             indent=1,
         )
 
-        def write_others() -> None:
+        with _marked(new):
+            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
             # A file name may have bytes that are not UTF-8, which ASCII escapes of JSON preserve.
             (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
@@ -93,12 +93,8 @@ def write_run(
             write_npz(new / FILES, files)
             write_npy(new / TOKEN_LENGTHS, token_lengths)
             for name in RUN_FILES:
-                if name != TOKENIZER:
-                    _sync(new / name)
-
-        with _marked(new), _beside(write_others):
-            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
-            _sync(new / TOKENIZER)
+                with open(new / name, "rb") as file:
+                    os.fsync(file.fileno())
         if not target.exists():
             os.chmod(new, 0o777 & ~umask())
             os.rename(new, target)
@@ -141,29 +137,3 @@ def _remove_abandoned(target: Path) -> None:
                 with contextlib.suppress(OSError), open(mark, "rb", opener=at_once) as file:
                     if hold(file):
                         shutil.rmtree(mark.parent, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _beside(work: Callable[[], None]) -> Iterator[None]:
-    """Run work in a thread meanwhile; raise its exception here at the end."""
-    errors = list[Exception]()
-
-    def do() -> None:
-        try:
-            work()
-        except Exception as error:
-            errors.append(error)
-
-    thread = Thread(target=do)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
-def _sync(path: Path) -> None:
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())

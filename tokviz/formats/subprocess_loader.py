@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, JobError
 from tokviz.formats.budget import Budget, budget, bytes_of, notify_if_large, within_budget
-from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.loader import load_by
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -73,9 +72,7 @@ def read(
         return NeedsLibrary(*first["library"])
     from tokviz.formats.tokenizer_ipc import from_parts, received
 
-    # A garbage collection over so many objects would delay the app's keys.
-    with gc_paused():
-        return from_parts(first["head"], received(first["head"]["sizes"], tables))
+    return from_parts(first["head"], received(first["head"]["sizes"], tables))
 
 
 def _size_of(found: RecognizedFile) -> int:

@@ -1,21 +1,24 @@
 """tiktoken's rank files: `base64(token) rank` per line; Llama 3's `tokenizer.model` is one too.
 
 A rank is a token's id and the priority of merging any two neighbors whose concatenation it is. The
-split pattern and the special tokens are not in the file. Those of known vocabularies are in
-`tokviz.formats.known_vocabularies`, those of files saved by tokviz in a sidecar file
-(`tokviz.formats.sidecar`).
+split pattern and the special tokens are not in the file. Those of known vocabularies, which are
+recognized by their tokens, are in `assets/vocab/tokenizers.json`, those of files saved by tokviz in
+a sidecar file (`tokviz.formats.sidecar`).
 """
 
 from __future__ import annotations
 
+import hashlib
 from base64 import b64encode
 from binascii import a2b_base64
+from collections.abc import Iterable
 from os import fspath
+from typing import Any
 
 from tokviz.errors import FormatError, InputFileError
 from tokviz.formats.draft import Draft, guessed_pattern
-from tokviz.formats.known_vocabularies import KnownVocabulary, known_by_content
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
+from tokviz.formats.registry import TABLE, special_tokens
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.normalization import Normalizer
@@ -26,10 +29,28 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "tiktoken rank file"
 
+Json = dict[str, Any]
+
 _MOST_DIGITS = 20
 
 DEFAULT_PATTERN = "gpt4"
 """The split pattern for an unknown vocabulary."""
+
+
+def digest(tokens: Iterable[tuple[int, bytes]]) -> str:
+    """Return the SHA-256 of the rank file of tokens, as tiktoken writes it."""
+    lines = (b"%s %d\n" % (b64encode(token), rank) for rank, token in tokens)
+    return hashlib.sha256(b"".join(lines)).hexdigest()
+
+
+def _known_by_content(tokens: list[tuple[int, bytes]]) -> Json:
+    """Return the entry of a vocabulary in `assets/vocab/tokenizers.json`, {} if it is unknown.
+
+    The tokens, sorted by rank, identify it; its file may be formatted otherwise.
+    """
+    alike = [known for known in TABLE["rank_files"] if known["n_tokens"] == len(tokens)]
+    found = digest(tokens) if alike else ""
+    return next((known for known in alike if known["sha256"] == found), {})
 
 
 def read_tiktoken(
@@ -53,12 +74,12 @@ def read_tiktoken(
         token_id, _ = tokens.pop()
         message = f"the id {token_id} has no bytes, as in Whisper's file: it is left out"
         notes.append(FileFinding("note", "empty-token", f"line {lines[-1]}", message))
-    known = known_by_content(sorted(tokens))
-    specials = known.specials if known else SpecialTokens()
+    known = _known_by_content(sorted(tokens))
+    specials = special_tokens(known["special_tokens"]) if known else SpecialTokens()
     if sidecar is not None:
         specials = SpecialTokens(sidecar.special_tokens)
-    elif known is not None and known.note:
-        notes.append(FileFinding("note", "special-tokens", "", known.note))
+    elif note := known.get("note"):
+        notes.append(FileFinding("note", "special-tokens", "", note))
     if sidecar is not None and split_pattern is None:
         pattern = sidecar.split_pattern
         about = f"split pattern and special tokens from {fspath(path)}{SUFFIX}"
@@ -77,7 +98,7 @@ def read_tiktoken(
         non_special=specials.non_special,
         place_of_token=lambda number: f"line {lines[number]}",
         notes=notes,
-        normalizer=Normalizer("NFC" if known is not None and known.nfc else ""),
+        normalizer=Normalizer("NFC" if known.get("nfc") else ""),
     )
 
 
@@ -108,15 +129,15 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
 
 
 def _pattern(
-    known: KnownVocabulary | None, requested: str | SplitPattern | None
+    known: Json, requested: str | SplitPattern | None
 ) -> tuple[SplitPattern, str, list[FileFinding]]:
     """Choose the split pattern; return its origin in words too, and a note if it is a guess."""
     if requested is not None:
         pattern = get_split_pattern(requested)
-        title = f"{known.title}'s vocabulary, " if known else ""
+        title = f"{known['title']}'s vocabulary, " if known else ""
         return pattern, f"{title}split pattern {pattern.name} as requested for", []
-    if known is not None:
-        return get_split_pattern(known.split_pattern), f"{known.title} by its content", []
+    if known:
+        return get_split_pattern(known["split_pattern"]), f"{known['title']} by its content", []
     about = f"of an unknown vocabulary, split pattern {DEFAULT_PATTERN} is a guess"
     note = guessed_pattern(DEFAULT_PATTERN, "a rank file holds")
     return get_split_pattern(DEFAULT_PATTERN), about, [note]

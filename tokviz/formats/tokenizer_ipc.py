@@ -35,39 +35,6 @@ def to_ranks(data: bytes, ids: bytes) -> PackedRanks:
     return PackedRanks.of(data, array("I", ids) if ids else None)
 
 
-_BETWEEN = b"\xff"
-"""A separator: a byte that UTF-8 never uses."""
-
-
-def _of_specials(specials: SpecialTokens) -> list[memoryview]:
-    """Return the tables of special tokens: texts, ids, and which are normalized and non-special."""
-    texts = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in specials.ids])
-    numbers = {text: number for number, text in enumerate(specials.ids)}
-    tables = [array("I", specials.ids.values())]
-    for some in (specials.normalized, specials.non_special):
-        tables.append(array("I", sorted(numbers[text] for text in some if text in numbers)))
-    return [memoryview(texts), *(memoryview(table).cast("B") for table in tables)]
-
-
-def _texts(data: bytes) -> Iterator[str]:
-    start = 0
-    while start <= len(data):
-        end = data.find(_BETWEEN, start)
-        end = len(data) if end < 0 else end
-        yield data[start:end].decode("utf-8", "surrogatepass")
-        start = end + 1
-
-
-def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
-    """Restore special tokens, without a long call that holds the GIL."""
-    ids, normalized, non_special = (array("I", table) for table in tables[1:])
-    texts = [*_texts(tables[0])] if ids else []
-    some = ([texts[number] for number in numbers] for numbers in (normalized, non_special))
-    # Not `dict(zip(...))`, which is one long call.
-    id_of = {text: token_id for text, token_id in zip(texts, ids, strict=True)}
-    return SpecialTokens(id_of, *some)
-
-
 def messages(parts: Iterable[memoryview]) -> Iterator[Body]:
     """Yield tables as messages of a job, one table after another."""
     for part in parts:
@@ -98,7 +65,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     tokens = source.packed if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
     specials, report = tokenizer.specials, tokenizer.load_report
-    parts = of_ranks(tokens) + _of_specials(specials)
+    parts = of_ranks(tokens)
     if isinstance(source, PackedMerges):
         columns = source.pairs, source.firsts, *source.by_key
         parts += [memoryview(column).cast("B") for column in columns]
@@ -106,6 +73,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "sizes": [len(part) for part in parts],
         "pattern": tuple(tokenizer.split_pattern),
         "ignore_merges": tokenizer.ignore_merges,
+        "specials": (dict(specials.ids), [*specials.normalized], [*specials.non_special]),
         "normalizer": tokenizer.normalizer,
         "attributes": {name: getattr(tokenizer, name) for name in _ATTRIBUTES},
         "post_processor": tokenizer.post_processor,
@@ -117,8 +85,6 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
 def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     """Restore a tokenizer from the result of `to_parts`."""
     data, ids, *tables = parts
-    specials = _to_specials(tables[:4])
-    del tables[:4]
     packed = to_ranks(data, ids)
     made: Tables = packed
     if tables:
@@ -127,7 +93,7 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     pattern = SplitPattern(*head["pattern"])
     tokenizer = Tokenizer.of(
         made,
-        specials,
+        SpecialTokens(*head["specials"]),
         split_pattern=pattern._replace(steps=tuple(SplitStep(*step) for step in pattern.steps)),
         ignore_merges=head["ignore_merges"],
         normalizer=Normalizer(*head["normalizer"]),

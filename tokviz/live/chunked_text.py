@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
-from tokviz.live.chunking import Chunker, PreparedText
+from tokviz.live.chunking import Chunker
 from tokviz.live.chunks import (
     BYTES,
     CHARS,
@@ -39,17 +39,6 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 _MOST_RUNS = 64
 """Maximum number of runs from which a pending chunk recalls its hues."""
-
-
-def byte_offset(chunks: list[Chunk], char: int) -> int:
-    """Return the byte offset of a character, both counted from the start of the first chunk."""
-    byte = 0
-    for chunk in chunks:
-        if char <= chunk.n_chars:
-            return byte + chunk.byte_of_char(char)
-        char -= chunk.n_chars
-        byte += chunk.n_bytes
-    return byte
 
 
 def runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:
@@ -164,7 +153,7 @@ class ChunkedText:
         """
         self.revision = 0
         self._backlog: Backlog | None = None
-        self._prepared: tuple[Chunker, PreparedText] | None = None
+        self._prepared: tuple[Chunker, str, list[Chunk]] | None = None
         self._reading: _Reading | None = None
         self._changing = Lock()
         self.changes = ChangeLog()
@@ -280,6 +269,13 @@ class ChunkedText:
             parts.append(chunk.text_in(max(lo - start, 0), min(hi - start, chunk.n_chars)))
             start += chunk.n_chars
         return "".join(parts)
+
+    def byte_offset(self, char: int) -> int:
+        """Return the byte offset at which a character starts."""
+        place = self._chunks.locate(CHARS, char)
+        chunk = self._chunks.item(place)
+        local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
+        return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
 
     @property
     def n_chars(self) -> int:
@@ -425,7 +421,9 @@ class ChunkedText:
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
         new = self._edited(old, start, end, inserted)
-        start_byte, end_byte = byte_offset(old, start), byte_offset(old, end)
+        first_byte = self._chunks.start(first, BYTES)
+        start_byte = self.byte_offset(offset) - first_byte
+        end_byte = self.byte_offset(offset + n_removed) - first_byte
         hand_down(runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
 
         self._chunks.splice(first, last, new)
@@ -472,26 +470,18 @@ class ChunkedText:
         after: Sequence[TextPart] = (),
     ) -> list[Chunk]:
         """Cut a text into chunks; the middle may have been prepared."""
-        prepared = self._prepared_for(inserted)
-        if prepared is None:
+        if self._prepared is None or self._prepared[:2] != (self._chunker, inserted):
             return self._chunker.cut(left + inserted + right, before, after)
-        self._prepared = None
+        prepared, self._prepared = self._prepared[2], None
         return self._chunker.cut_around(left, prepared, right, before, after)
-
-    def _prepared_for(self, inserted: str) -> PreparedText | None:
-        if self._prepared is not None:
-            chunker, prepared = self._prepared
-            if chunker is self._chunker and prepared.text == inserted:
-                return prepared
-        return None
 
     def prepare_edit(self, inserted: str) -> None:
         """Do the slow part of inserting this text. Callable from any thread."""
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
         chunker = self._chunker
-        if self._prepared_for(inserted) is None and (prepared := chunker.prepare(inserted)):
-            self._prepared = chunker, prepared
+        if self._prepared is None or self._prepared[:2] != (chunker, inserted):
+            self._prepared = chunker, inserted, chunker.prepare(inserted)
 
     # -- tokens becoming known
 

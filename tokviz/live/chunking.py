@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import cut_rule
@@ -19,19 +18,6 @@ _COARSE_CHUNKS = 4
 
 _TARGETS_PER_PART = 4
 """Size of the parts of a chunk without a safe cut, in usual chunks."""
-
-
-class PreparedText(NamedTuple):
-    """A text about to be inserted, already cut wherever the surrounding text does not matter."""
-
-    text: str
-    head: str
-    after_head: list[TextPart]
-    """The text after the head, up to the first cut or to the tail."""
-    inner: list[Chunk] | None
-    """The chunks between the first and last cut; None without a cut."""
-    before_tail: list[TextPart]
-    tail: str
 
 
 class Chunker:
@@ -105,47 +91,39 @@ class Chunker:
     def cut_around(
         self,
         left: str,
-        prepared: PreparedText,
+        prepared: Sequence[Chunk],
         right: str,
         before: Sequence[TextPart] = (),
         after: Sequence[TextPart] = (),
     ) -> list[Chunk]:
-        """Cut a text whose middle was prepared into chunks; see `cut`."""
-        *chunks, last = self.cut(left + prepared.head, before, prepared.after_head)
-        end = prepared.tail + right
-        if prepared.inner is None:
-            return [*chunks, *self.cut(end, last.parts, after)]
-        return [*chunks, last, *prepared.inner, *self.cut(end, prepared.before_tail, after)]
+        """Cut a text whose middle was prepared into chunks; see `cut`.
 
-    def prepare(self, text: str) -> PreparedText | None:
-        """Do the slow part of inserting a text; None for a short one, which needs no preparation.
-
-        A cut depends on `reach` characters on either side, so the edges of the text stay uncut.
+        Only the first and last part of the middle are searched for cuts again.
         """
-        cuts = self.cuts
-        first = max(cuts.reach, self.target)
-        target = self._target_for(text)
-        stretches = cuts.split(text, target, first, len(text) - cuts.reach)
-        if len(stretches) > 1:  # the user may type at the ends
-            ends = self.split_finely(stretches[0]), self.split_finely(stretches[-1])
-            stretches = [*ends[0], *stretches[1:-1], *ends[1]]
-        near_start, near_end = first + cuts.reach, 2 * cuts.reach
-        start, end = stretches[0], stretches[-1]
-        if len(stretches) == 1 and len(start) <= near_start + near_end:
-            return None
-        head, tail = start[:near_start], end[-near_end:]
-        inner, before_tail = None, []
-        if len(stretches) > 1:
-            inner = self._as_chunks(stretches[1:-1], target)
-            rest = start[near_start:]
-            if len(end) > near_start + near_end:
-                before_tail = self.parts(end[:-near_end])
-            else:
-                tail = end
-        else:
-            rest = start[near_start:-near_end]
-        after_head = self.parts(rest) if rest else []
-        return PreparedText(text, head, after_head, inner, before_tail, tail)
+        (first, *rest), (*begun, last) = prepared[0].parts, prepared[-1].parts
+        if len(prepared) > 1:
+            start = self.cut(left + first.text, before, rest)
+            return [*start, *prepared[1:-1], *self.cut(last.text + right, begun, after)]
+        if len(rest) < 2:
+            return self.cut(left + prepared[0].text + right, before, after)
+        *start, open_chunk = self.cut(left + first.text, before, rest[:-1])
+        return [*start, *self.cut(last.text + right, open_chunk.parts, after)]
+
+    def prepare(self, text: str) -> list[Chunk]:
+        """Do the slow part of inserting a text: cut it, except near its ends.
+
+        A cut depends on `reach` characters on either side.
+        """
+        reach, target = self.cuts.reach, self._target_for(text)
+        stretches = self.cuts.split(text, target, max(reach, self.target), len(text) - reach)
+        if len(stretches) == 1:
+            return [Chunk(self.parts(text))]
+        first, *inner, last = stretches
+        # The user may type at the ends, so they are not coarse.
+        start, end = (
+            [Chunk(self.parts(part)) for part in self.split_finely(text)] for text in (first, last)
+        )
+        return [*start, *self._as_chunks(inner, target), *end]
 
     def _target_for(self, text: str) -> int:
         return self.target * (COARSE_TARGETS if len(text) > self.long else 1)

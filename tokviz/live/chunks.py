@@ -207,15 +207,10 @@ class Chunk:
         """Create a chunk from at least one part."""
         self.parts = parts
         self.is_coarse = is_coarse
-        if len(parts) == 1:
-            (part,) = parts
-            self.n_chars, self.n_bytes = part.n_chars, part.n_bytes
-            self.n_newlines, self.n_raw_bytes = part.n_newlines, part.n_raw_bytes
-        else:
-            self.n_chars = sum(map(_n_chars, parts))
-            self.n_bytes = sum(map(_n_bytes, parts))
-            self.n_newlines = sum(map(_n_newlines, parts))
-            self.n_raw_bytes = sum(map(_n_raw_bytes, parts))
+        self.n_chars = sum(map(_n_chars, parts))
+        self.n_bytes = sum(map(_n_bytes, parts))
+        self.n_newlines = sum(map(_n_newlines, parts))
+        self.n_raw_bytes = sum(map(_n_raw_bytes, parts))
         self.n_tokens = 0
         self.tokens: ChunkTokens | None = None
         self.runs: tuple[OldTokens, ...] = ()
@@ -316,11 +311,6 @@ class ChunkList(BlockList[Chunk]):
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """Return the chunks before and after a chunk of the list."""
-        assert chunk.block is not None
-        chunks = chunk.block.items
-        slot = chunks.index(chunk)
-        if 0 < slot < len(chunks) - 1:
-            return chunks[slot - 1], chunks[slot + 1]
         place = self.place_of(chunk)
         before = next(self.walk_back(place), None)
         after = self.walk(place)

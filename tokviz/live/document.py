@@ -427,13 +427,6 @@ class LiveDocument(ChunkedText):
 
     # -- positions in the text
 
-    def byte_offset(self, char: int) -> int:
-        """Return the byte offset at which a character starts."""
-        place = self._chunks.locate(CHARS, char)
-        chunk = self._chunks.item(place)
-        local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
-        return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
-
     def char_offset(self, byte: int) -> int:
         """Return the offset of the character that contains a byte; `n_chars` for the end."""
         if byte >= self.n_bytes:

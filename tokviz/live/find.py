@@ -106,7 +106,8 @@ def find_all(
     problem = ""
     complete = True
     try:
-        for start, end in _spans(text, query):
+        spans = _plain_spans if query.case else _folded_spans
+        for start, end in spans(text, query.text):
             matches.starts.append(start)
             matches.ends.append(end)
             if len(matches) >= MAX_MATCHES:
@@ -126,24 +127,20 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
-        matches = interactive_regex.find(
+        starts, ends, texts = interactive_regex.find(
             query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop
         )
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
-    starts, ends = array("q", matches.starts), array("q", matches.ends)
-    return Matches(starts, ends, len(ends) < MAX_MATCHES, texts=matches.texts)
+    is_complete = len(ends) < MAX_MATCHES
+    return Matches(array("q", starts), array("q", ends), is_complete, texts=texts)
 
 
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
     regex_process.close("find")
-
-
-def _spans(text: str, query: FindQuery) -> Iterator[tuple[int, int]]:
-    return _plain_spans(text, query.text) if query.case else _folded_spans(text, query.text)
 
 
 def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from tokviz.live.chunks import Chunk, OldTokens
-from tokviz.text.common_prefix import n_common
 
 N_HUES = 6
 
@@ -44,7 +43,13 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
     """
     hues = unpainted(len(ids))
     for run in runs:
-        _recall_run(run, ids, borders, hues)
+        known, old, new = run.tokens, run.first, bisect_left(borders, run.start)
+        while old < run.last and new < len(ids):
+            ahead = known.borders[old] + run.shift - borders[new]
+            if ahead == 0 and known.ids[old] == ids[new]:
+                hues[new] = known.hues[old]
+            old += ahead <= 0
+            new += ahead >= 0
     at = 0
     while at < len(hues):
         # Search step by step, because a search does not release the GIL.
@@ -55,31 +60,6 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
             at = twins.start() + 1
             hues[at] = _other_hue(hues, at, NO_HUE, NO_HUE)
     return hues
-
-
-def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: bytearray) -> None:
-    """Match a run from both ends, where nearly all of it agrees, then the tokens between."""
-    old_ids, old_hues, old_borders = run.tokens.ids, run.tokens.hues, run.tokens.borders
-    old, old_end = run.first, run.last
-    new = bisect_left(borders, run.start)
-    new_end = bisect_left(borders, run.end)
-    if new < len(ids) and borders[new] == run.start:
-        n_same = n_common(old_ids[old:old_end], ids[new : new + old_end - old])
-        hues[new : new + n_same] = old_hues[old : old + n_same]
-        old, new = old + n_same, new + n_same
-    if new_end < len(borders) and borders[new_end] == run.end:
-        length = max(min(old_end - old, new_end - new), 0)
-        n_same = n_common(
-            old_ids[old_end - length : old_end][::-1], ids[new_end - length : new_end][::-1]
-        )
-        hues[new_end - n_same : new_end] = old_hues[old_end - n_same : old_end]
-        old_end, new_end = old_end - n_same, new_end - n_same
-    while old < old_end and new < new_end:
-        ahead = old_borders[old] + run.shift - borders[new]
-        if ahead == 0 and old_ids[old] == ids[new]:
-            hues[new] = old_hues[old]
-        old += ahead <= 0
-        new += ahead >= 0
 
 
 def paint(hues: bytearray, left: int, right: int) -> None:

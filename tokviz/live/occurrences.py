@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from threading import Lock
 
 from tokviz.live.chunks import Chunk, ChunkTokens
-
-MANY_TOKENS = 50_000
-"""From this many ids on, NumPy counts them, if every id is less than `_LARGEST_COUNTED`."""
-_LARGEST_COUNTED = 1 << 22
 
 
 class TokenCounts:
@@ -47,7 +43,9 @@ class TokenCounts:
         """Count the tokens of chunks, unless they were removed before."""
         with self._lock:
             wanted = [part for part in tokens if part.wanted]
-            self._counts.update(_counted([part.ids for part in wanted if part.counts is None]))
+            self._counts.update(
+                chain.from_iterable(part.ids for part in wanted if part.counts is None)
+            )
             for part in wanted:
                 self._counts.update(part.counts or ())
                 part.counted = True
@@ -69,19 +67,6 @@ class TokenCounts:
                     counts[token_id] = left
                 else:
                     del counts[token_id]
-
-
-def _counted(columns: list[array[int]]) -> Mapping[int, int]:
-    """Count the occurrences of every id."""
-    if sum(map(len, columns)) >= MANY_TOKENS:
-        import numpy as np  # only searching many tokens is faster with it
-
-        ids = np.frombuffer(b"".join(columns), np.uint32)
-        if ids.max() < _LARGEST_COUNTED:
-            numbers = np.bincount(ids)
-            present = numbers.nonzero()[0]
-            return dict(zip(present.tolist(), numbers[present].tolist(), strict=True))
-    return Counter(chain.from_iterable(columns))
 
 
 def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:

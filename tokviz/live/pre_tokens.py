@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.tokenizer.pretokenize.split import split
-from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import Split, split_in_steps
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 _UNKNOWN = -1
@@ -61,7 +61,7 @@ class PreTokenCounter:
         self._counts: array[int] = array("q")
         self._unknown_from = 0
         # The steps of a long group that is being split, and how many of its pre-tokens are counted.
-        self._steps: Iterator[SplitProgress] | None = None
+        self._steps: Iterator[Split] | None = None
         self._n_begun = 0
 
     def update(self, chunks: Sequence[TextPart]) -> None:

@@ -8,6 +8,7 @@ from itertools import accumulate, islice
 from typing import TypeVar
 
 from tokviz.text import bytetext
+from tokviz.text.common_prefix import n_common
 
 _T = TypeVar("_T")
 
@@ -20,13 +21,8 @@ def changed_range(old: Sequence[_T], new: Sequence[_T]) -> tuple[int, int, int]:
     >>> changed_range(["a", "b", "c"], ["a", "x", "y", "c"])
     (1, 2, 3)
     """
-    shorter = min(len(old), len(new))
-    first = 0
-    while first < shorter and old[first] == new[first]:
-        first += 1
-    same_end = 0
-    while same_end < shorter - first and old[-1 - same_end] == new[-1 - same_end]:
-        same_end += 1
+    first = n_common(old, new)
+    same_end = n_common(old[first:][::-1], new[first:][::-1])
     return first, len(old) - same_end, len(new) - same_end
 
 

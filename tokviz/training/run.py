@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
-from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.formats.run_writer import write_run
 from tokviz.storage.files import StrPath
@@ -183,8 +182,7 @@ class TrainingRun(NamedTuple):
             )
             if on_parts is not None:
                 on_parts(*parts)
-            with gc_paused():
-                tokenizer = read_tokenizer(folder)
+            tokenizer = read_tokenizer(folder)
             run = cls(
                 tokenizer,
                 *parts,
@@ -208,8 +206,7 @@ class TrainingRun(NamedTuple):
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         try:
-            with gc_paused():
-                run_checks.check_history(run.history, tokenizer, run.settings)
+            run_checks.check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run

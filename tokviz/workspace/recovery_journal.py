@@ -92,13 +92,6 @@ class RecoverableText(NamedTuple):
         self.lock.release(remove=True)
 
 
-class _PendingWrite(NamedTuple):
-    """The parts of a text to write, None to delete the journal, and the open file."""
-
-    parts: Iterable[str | TextPart] | None
-    source: dict[str, Any]
-
-
 class RecoveryJournal:
     """The journal of this process, and access to those of ended processes."""
 
@@ -114,7 +107,8 @@ class RecoveryJournal:
         self._name = f"autosave-{os.getpid()}-{time.time_ns():x}"
         self._lock: FileLock | None = None
         self._busy = threading.Lock()
-        self._pending: deque[_PendingWrite] = deque(maxlen=1)
+        self._pending: deque[tuple[Iterable[str | TextPart] | None, dict[str, Any]]]
+        self._pending = deque(maxlen=1)
         self._source: dict[str, Any] = {}
         self._parts: Sequence[str | TextPart] = ()
         self._sizes: Sequence[int] = ()
@@ -140,7 +134,7 @@ class RecoveryJournal:
         file = None if source is None else str(source.absolute())
         # Not under the key `source`, which is a file to be replaced by the text.
         about = {"source": file} if row is None else {"source": None, "row": [file, *row]}
-        self._pending.append(_PendingWrite(parts, about))
+        self._pending.append((parts, about))
 
     def flush(self) -> str | None:
         """Update the journal; for one or several worker threads. Never raises.

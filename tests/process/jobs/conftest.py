@@ -7,9 +7,10 @@ from threading import Event
 import pytest
 
 from tokviz.errors import TokvizError
-from tokviz.process.jobs.split_client import PreToken, SplitClient, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitClient, SplitResult
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import TextPart
+from tokviz.tokenizer.pretokenize.split_steps import Split
 
 WAIT = 60.0
 """Seconds after which a test gives up."""
@@ -34,7 +35,7 @@ class Splitter:
     """A `SplitClient` for tests, which waits for the end of each run."""
 
     def __init__(self, limits: Limits | None = None, seconds: float = 2.5) -> None:
-        self.events: Queue[tuple[int, SplitPart | TokvizError | None]] = Queue()
+        self.events: Queue[tuple[int, Split | TokvizError | None]] = Queue()
         self.client = SplitClient(
             lambda run, part: self.events.put((run, part)),
             lambda run: self.events.put((run, None)),

@@ -13,14 +13,14 @@ from tokviz.errors import JobError, PatternError
 from tokviz.process.jobs.split_client import (
     PreToken,
     SplitClient,
-    SplitPart,
     SplitResult,
-    text_requests,
 )
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.regex_process import text_requests
 from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import Split
 
 
 def test_pre_tokens_of_a_regex(splitter: Splitter) -> None:
@@ -68,9 +68,9 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
 def test_a_kept_text_is_not_sent_again() -> None:
     memory: dict[str, object] = {}
     chunks = [TextPart("one "), TextPart("two "), TextPart("three")]
-    assert len(list(text_requests(memory, chunks))) == 2
-    assert list(text_requests(memory, list(chunks))) == []
-    assert list(text_requests(memory, [chunks[0], TextPart("2 "), TextPart("three")])) == [
+    assert len(list(text_requests(chunks, memory))) == 2
+    assert list(text_requests(list(chunks), memory)) == []
+    assert list(text_requests([chunks[0], TextPart("2 "), TextPart("three")], memory)) == [
         {"do": "text", "text": "2 "},
         {"do": "replace", "start": 4, "removed": 4},
     ]
@@ -148,13 +148,13 @@ def _result(parts: list[list[int]], gaps: list[set[int]]) -> tuple[SplitResult, 
     """Build a result from pre-token lengths, part by part, and the same as a plain list."""
     result, plain, position = SplitResult(), [], 0
     for lengths, gap_indexes in zip(parts, gaps, strict=True):
-        start, ends = position, array("I")
+        start, ends = position, array("q")
         for index, length in enumerate(lengths):
             plain.append(PreToken(position, position + length, index in gap_indexes))
             position += length
-            ends.append(position - start)
+            ends.append(position)
         kept = tuple(sorted(index for index in gap_indexes if index < len(lengths)))
-        result.add(SplitPart(start, ends, kept, 1))
+        result.add(Split(ends, kept, 1, start))
     return result, plain
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tokviz
 from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.formats.known_vocabularies import digest
+from tokviz.formats.tiktoken import digest
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks, pack, pack_merges, pack_trained
 

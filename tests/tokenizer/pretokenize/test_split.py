@@ -194,6 +194,15 @@ def test_every_class_is_tiktokens_after_the_substitutes() -> None:
     assert [ord(everything[i]) for i in ours] == tables.code_points_of("White_Space")
 
 
+def test_common_characters_have_the_classes_of_tiktoken() -> None:
+    blocks = (range(first, last + 1) for first, last in unicode_classes.AGREED)
+    common = "".join(chr(code) for block in blocks for code in block)
+    assert unicode_classes.as_tiktoken_sees(common) is common
+    for name in ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S", "White_Space"):
+        ours = {ord(match[0]) for match in regex.finditer(rf"\p{{{name}}}", common)}
+        assert ours == set(tables.code_points_of(name)) & set(map(ord, common))
+
+
 def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:
     text = bytetext.from_bytes(b"ab\xff cd")
     assert list(split(SPLIT_PATTERNS["gpt2"], text).spans()) == [(0, 2), (2, 3), (3, 6)]

@@ -142,18 +142,18 @@ async def test_letters_do_not_wait_for_the_text_of_a_session(
 ) -> None:
     path, go_on, n_prepared = tmp_path / "theirs.tokviz.json", Event(), []
     path.write_bytes(to_bytes(SavedSession(theirs := "their text " * 50_000)))
-    prepared = chunking.PreparedText
+    prepare = chunking.Chunker.prepare
 
     def slowly(*arguments: Any) -> Any:
         n_prepared.append(1)
         assert go_on.wait(WAIT)
-        return prepared(*arguments)
+        return prepare(*arguments)
 
     session = Session(Opened("my text"), tokviz.load("gpt2"), remember=False)
     app = TokvizApp(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        monkeypatch.setattr(chunking, "PreparedText", slowly)
+        monkeypatch.setattr(chunking.Chunker, "prepare", slowly)
         app.session_files.open_file(path)
         await until(pilot, lambda: n_prepared)
         await pilot.press("x")

@@ -47,7 +47,7 @@ from tokviz.tokenizer.pretokenize.patterns import (
     compiled_regex,
     stepped,
 )
-from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, join_steps, split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import Split, join_steps, split_in_steps
 from tokviz.tokenizer.pretokenize.step_limit import StepLimit, too_long
 
 ANSWER_SECONDS = 0.05
@@ -214,9 +214,9 @@ def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
         raise PatternError(pattern.regex, "takes too long to compile") from None
 
 
-def _pre_tokens(steps: Iterable[SplitProgress]) -> Iterator[Body]:
+def _pre_tokens(steps: Iterable[Split]) -> Iterator[Body]:
     """Yield the pre-tokens, one answer for every `ANSWER_SECONDS` of work."""
-    gathered: list[SplitProgress] = []
+    gathered: list[Split] = []
     due = time.monotonic() + ANSWER_SECONDS
     for step in steps:
         gathered.append(step)
@@ -228,7 +228,7 @@ def _pre_tokens(steps: Iterable[SplitProgress]) -> Iterator[Body]:
         yield _joined(gathered)
 
 
-def _joined(steps: list[SplitProgress]) -> Body:
+def _joined(steps: list[Split]) -> Body:
     start, found = steps[0].start, join_steps(steps)
     return {
         "start": start,

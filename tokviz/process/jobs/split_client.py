@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from tokviz.errors import PatternError, TokvizError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import Limits
-from tokviz.process.protocol import Body, Message, unpack_numbers
+from tokviz.process.protocol import Body, Message
 from tokviz.process.runner import JobClient, RunHandlers
-from tokviz.text.snapshots import TextPart, changed_range, joined
-from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS
+from tokviz.text.snapshots import TextPart
+from tokviz.tokenizer.pretokenize.guard import split_of
+from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS, text_requests
+from tokviz.tokenizer.pretokenize.split_steps import Split
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
-
-_PART_CHARS = 262_144
 
 
 class PreToken(NamedTuple):
@@ -28,32 +28,6 @@ class PreToken(NamedTuple):
     gap: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SplitPart:
-    """Some pre-tokens of a text, in order.
-
-    Attributes:
-        start: Character offset of the first pre-token.
-        ends: Ends of the pre-tokens, counted from `start`. Typecode "I".
-        gaps: Indexes (within this part) of pre-tokens that the regex did not match, ascending.
-        n_zero_width: Number of empty matches.
-        near: True for a guess from only a part of the text.
-    """
-
-    start: int
-    ends: array[int]
-    gaps: tuple[int, ...]
-    n_zero_width: int
-    near: bool = False
-
-    @classmethod
-    def from_answer(cls, body: Body) -> SplitPart:
-        """Create a part from an answer of the job."""
-        ends = unpack_numbers(body["ends"])
-        near = body.get("near", False)
-        return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
-
-
 @dataclass(slots=True)
 class SplitResult:
     """All pre-tokens received so far; they are adjacent and end at the character `n_chars`."""
@@ -61,53 +35,39 @@ class SplitResult:
     n_pre_tokens: int = 0
     n_gaps: int = 0
     n_zero_width: int = 0
-    n_chars: int = 0
     complete: bool = False
-    _parts: list[SplitPart] = field(default_factory=list)
-    _starts: list[int] = field(default_factory=list)
+    _start: int = 0
+    _ends: array[int] = field(default_factory=lambda: array("q"))
+    _gaps: set[int] = field(default_factory=set)
 
-    def add(self, part: SplitPart) -> None:
+    @property
+    def n_chars(self) -> int:
+        """The end of the last pre-token received so far."""
+        return self._ends[-1] if self._ends else 0
+
+    def add(self, part: Split) -> None:
         """Add the next part."""
+        if not self._ends:
+            self._start = part.start
+        self._gaps.update(len(self._ends) + index for index in part.gaps)
+        self._ends.extend(part.ends)
         self.n_pre_tokens += len(part.ends)
         self.n_gaps += len(part.gaps)
         self.n_zero_width += part.n_zero_width
-        if part.ends:
-            self.n_chars = part.start + part.ends[-1]
-            self._parts.append(part)
-            self._starts.append(part.start)
 
     def covers(self, lo: int, hi: int) -> bool:
         """Return whether the pre-tokens of all characters `lo` to `hi` are known."""
-        return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
+        return bool(self._ends) and self._start <= lo and hi <= self.n_chars
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
         """List the known pre-tokens that touch the characters `lo` to `hi`, in order."""
-        pre_tokens: list[PreToken] = []
-        if lo >= hi:
-            return pre_tokens
-        for part in self._parts[max(0, bisect_right(self._starts, lo) - 1) :]:
-            if part.start >= hi:
-                break
-            pre_tokens.extend(_pre_tokens_of_part(part, lo, hi))
-        return pre_tokens
-
-
-def _pre_tokens_of_part(part: SplitPart, lo: int, hi: int) -> list[PreToken]:
-    first = bisect_right(part.ends, lo - part.start)
-    last = min(bisect_left(part.ends, hi - part.start), len(part.ends) - 1)
-    start = part.start + (part.ends[first - 1] if first else 0)
-    pre_tokens = []
-    for index in range(first, last + 1):
-        end = part.start + part.ends[index]
-        gap = _contains(part.gaps, index)
-        pre_tokens.append(PreToken(start, end, gap))
-        start = end
-    return pre_tokens
-
-
-def _contains(ascending: tuple[int, ...], value: int) -> bool:
-    at = bisect_left(ascending, value)
-    return at < len(ascending) and ascending[at] == value
+        if lo >= hi or hi <= self._start:
+            return []
+        first = bisect_right(self._ends, lo)
+        ends = self._ends[first : bisect_left(self._ends, hi, first) + 1]
+        starts = [self._ends[first - 1] if first else self._start, *ends]
+        spans = zip(starts, ends, strict=False)
+        return [PreToken(*span, number in self._gaps) for number, span in enumerate(spans, first)]
 
 
 class SplitClient(JobClient):
@@ -115,7 +75,7 @@ class SplitClient(JobClient):
 
     def __init__(
         self,
-        on_part: Callable[[int, SplitPart], object],
+        on_part: Callable[[int, Split], object],
         on_done: Callable[[int], object],
         on_error: Callable[[int, TokvizError], object],
         *,
@@ -159,7 +119,7 @@ class SplitClient(JobClient):
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if near is not None:
                 yield {**body, "at": near[0], "near": near[1]}
-            yield from text_requests(memory, chunks)
+            yield from text_requests(chunks, memory)
             yield {**body, "start": start}
 
         def on_error(run: int, error: TokvizError) -> None:
@@ -168,23 +128,6 @@ class SplitClient(JobClient):
             self._on_error(run, error)
 
         def on_answer(run: int, body: Message) -> None:
-            self._on_part(run, SplitPart.from_answer(body))
+            self._on_part(run, split_of(body))
 
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
-
-
-def text_requests(memory: dict[str, Any], chunks: Sequence[TextPart]) -> Iterator[Body]:
-    """Update the child's text, in parts small enough not to block other threads."""
-    old: Sequence[TextPart] = memory.get("chunks", ())
-    first, old_last, new_last = changed_range(old, chunks)
-    if first == old_last and first == new_last:
-        return
-    text = joined(chunks[first:new_last])
-    for start in range(0, len(text), _PART_CHARS):
-        yield {"do": "text", "text": text[start : start + _PART_CHARS]}
-    yield {
-        "do": "replace",
-        "start": sum(part.n_chars for part in old[:first]),
-        "removed": sum(part.n_chars for part in old[first:old_last]),
-    }
-    memory["chunks"] = chunks

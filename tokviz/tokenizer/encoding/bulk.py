@@ -199,7 +199,10 @@ class BulkEncoder:
             thread.join()
         if errors:
             raise min(errors, key=itemgetter(0))[1]
-        return _joined(results)
+        whole, *others = results
+        for result in others:
+            whole.add(result)
+        return whole.result()
 
 
 class _PartialResult:
@@ -492,11 +495,3 @@ def _cut_by_regex(
             n_pre_tokens.append(len(text_ends))
         at += len(held[-1])
     return _Batch(b"".join(held), starts, ends), n_pre_tokens
-
-
-def _joined(results: list[_PartialResult]) -> Encoded:
-    """Join all results."""
-    whole, *others = results
-    for part in others:
-        whole.add(part)
-    return whole.result()

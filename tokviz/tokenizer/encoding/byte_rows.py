@@ -6,7 +6,6 @@ The app would also hardly ever free the memory of so many objects once they are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, SupportsIndex, overload
 
@@ -79,24 +78,14 @@ class ByteRows(Sequence[bytes]):
         lengths = self.lengths - np.bincount(rows, minlength=len(self))
         return ByteRows(self.blob[~is_leading].tobytes(), lengths)
 
-    @cached_property
-    def _n_of_byte(self) -> npt.NDArray[np.int64]:
-        return np.bincount(self.blob, minlength=256)
-
     def containing(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Return which strings contain the needle; shape (n,).
-
-        Only the occurrences of the needle's rarest byte are compared.
-        """
+        """Return which strings contain the needle; shape (n,)."""
         mask = np.zeros(len(self), bool)
         if not needle:
             return ~mask
-        rarest = min(range(len(needle)), key=lambda place: self._n_of_byte[needle[place]])
-        places = np.flatnonzero(self.blob == needle[rarest]) - rarest
-        places = places[(places >= 0) & (places + len(needle) <= len(self.blob))]
-        for offset, byte in enumerate(needle):
-            if offset != rarest:
-                places = places[self.blob[places + offset] == byte]
+        places = np.flatnonzero(self.blob[: 1 - len(needle) or None] == needle[0])
+        for offset, byte in enumerate(needle[1:], 1):
+            places = places[self.blob[places + offset] == byte]
         rows = np.searchsorted(self.starts, places, side="right") - 1
         whole = places + len(needle) <= self.starts[rows] + self.lengths[rows]
         mask[rows[whole]] = True

@@ -13,19 +13,12 @@ from tokviz.errors import JobError, PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.process.runner import JobDroppedError
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
-from tokviz.tokenizer.pretokenize.split_steps import Split, SplitProgress, join_steps
+from tokviz.tokenizer.pretokenize.split_steps import Split, join_steps
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, pre_token_error, too_long
-
-_MOST_CACHED_CHARS = 1 << 20
-
-_Cached = tuple[tuple[SplitPattern, str], Split] | None
-
-_latest: _Cached = None
-"""The latest split, because callers often split the same text twice. Assigned in one step, so that
-threads need no lock."""
 
 _splits_ahead: ContextVar[tuple[SplitPattern, dict[str, Split]] | None] = ContextVar(
     "splits_ahead", default=None
@@ -39,16 +32,10 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
         PatternError: If a step takes too long or too much memory.
         JobDroppedError: If the child is closed meanwhile.
     """
-    global _latest
     ahead = _splits_ahead.get()
     if ahead is not None and ahead[0] == pattern and text in ahead[1]:
         return ahead[1][text]
-    key, cached = (pattern, text), _latest
-    if cached is not None and cached[0] == key:
-        return cached[1]
-    result = _split_in_child(pattern, text)
-    _latest = (key, result) if len(text) <= _MOST_CACHED_CHARS else None
-    return result
+    return _split_in_child(pattern, text)
 
 
 @contextmanager
@@ -61,9 +48,10 @@ def split_ahead(pattern: SplitPattern, texts: Iterable[str]) -> Iterator[None]:
         yield
         return
     distinct = list(dict.fromkeys(texts))
+    parts = [TextPart("".join(distinct))]
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        yield from text_requests("".join(distinct), memory)
+        yield from text_requests(parts, memory)
         yield {
             **_split_request(pattern),
             "do": "each",
@@ -97,13 +85,15 @@ def _split_request(pattern: SplitPattern) -> Body:
 
 
 def _split_in_child(pattern: SplitPattern, text: str) -> Split:
+    parts = [TextPart(text)]
+
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        yield from text_requests(text, memory)
+        yield from text_requests(parts, memory)
         yield _split_request(pattern)
 
-    steps: list[SplitProgress] = []
+    steps: list[Split] = []
     try:
-        client_for("split").call(requests, lambda answer: steps.append(_as_progress(answer)))
+        client_for("split").call(requests, lambda answer: steps.append(split_of(answer)))
     except JobDroppedError:
         raise
     except JobError as error:
@@ -114,10 +104,12 @@ def _split_in_child(pattern: SplitPattern, text: str) -> Split:
     return join_steps(steps)
 
 
-def _as_progress(answer: Message) -> SplitProgress:
+def split_of(answer: Message) -> Split:
+    """Return the pre-tokens in an answer of the job."""
     start: int = answer["start"]
     ends = array("q", map(start.__add__, unpack_numbers(answer["ends"])))
-    return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
+    fields = tuple(answer["gaps"]), answer["n_zero_width"], start
+    return Split(ends, *fields, near=answer.get("near", False))
 
 
 def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
@@ -127,9 +119,10 @@ def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
         PatternError: If it takes too long.
         JobError: If the child process fails.
     """
+    parts = [TextPart(text)]
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        yield from text_requests(text, memory)
+        yield from text_requests(parts, memory)
         yield {**_split_request(pattern), "do": "cut", "start": start, "end": end}
 
     answers = client_for("split").call(requests)

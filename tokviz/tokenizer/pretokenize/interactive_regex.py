@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokviz.errors import PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack, unpack_numbers
 from tokviz.process.runner import raise_if_stopped, stopped_by
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 
 _ALL_ROWS_SECONDS = 10.0
-
-
-class RegexMatches(NamedTuple):
-    """The matches of a regex: starts and ends in characters; typecode "I"."""
-
-    starts: array[int]
-    ends: array[int]
-    texts: Sequence[str]
-    """The replacement of each match, if requested."""
 
 
 def find(
@@ -37,7 +29,7 @@ def find(
     *,
     put: str | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> RegexMatches:
+) -> tuple[array[int], array[int], Sequence[str]]:
     r"""Find matches in a text, except those of zero width.
 
     Args:
@@ -48,14 +40,17 @@ def find(
         put: Replacement of the matches; `\1` stands for the text of the first group.
         stop: Called regularly; the search ends once it returns True.
 
+    Returns:
+        The starts and ends of the matches in characters, typecode "I"; and the replacement of each,
+        if requested.
+
     Raises:
         PatternError: If the regex is invalid, or takes too long.
         JobDroppedError: If the search was cancelled.
     """
     body = {"do": "find", "regex": regex_text, "flags": flags, "most": most, "put": put}
     (answer,) = _ask("find", regex_text, text, body, stop)
-    starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
-    return RegexMatches(starts, ends, answer["texts"])
+    return unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"]), answer["texts"]
 
 
 def rows(
@@ -89,10 +84,10 @@ def rows(
 def _ask(
     purpose: str, regex_text: str, text: str, body: Body, stop: Callable[[], bool]
 ) -> list[Message]:
+    parts = [TextPart(text)]
+
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        if memory.get("text") != text:
-            yield from text_requests(text, memory)
-            memory["text"] = text
+        yield from text_requests(parts, memory)
         yield {**body, "seconds": STEP_SECONDS}
 
     with stopped_by(stop):

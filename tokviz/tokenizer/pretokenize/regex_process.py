@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any
 
@@ -19,6 +19,7 @@ from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
 from tokviz.process.protocol import Body
 from tokviz.process.runner import JobClient, JobDroppedError
+from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 
 PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
@@ -26,7 +27,7 @@ PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
 step sooner."""
 
 _LIMITS = Limits(niceness=0)
-_REQUEST_CHARS = 1 << 20
+_REQUEST_CHARS = 1 << 18
 
 _lock = Lock()
 _clients: dict[str, JobClient] = {}
@@ -73,12 +74,27 @@ def check(regex_text: str) -> bool:
     return bool(answer["matches_empty"])
 
 
-def text_requests(text: str, memory: dict[str, Any]) -> Iterator[Body]:
-    """Yield requests that replace the child's text; `memory` holds the length of its last one."""
+def text_requests(parts: Sequence[TextPart], memory: dict[str, Any]) -> Iterator[Body]:
+    """Update the child's text, in requests small enough not to block other threads.
+
+    Args:
+        parts: The text in parts, which must not be modified later. Parts that did not change since
+            the last call should be the same objects.
+        memory: The parent's record of the child's state.
+    """
+    old: Sequence[TextPart] = memory.get("parts", ())
+    first, old_last, new_last = changed_range(old, parts)
+    if first == old_last == new_last:
+        return
+    text = joined(parts[first:new_last])
     for start in range(0, len(text), _REQUEST_CHARS):
         yield {"do": "text", "text": text[start : start + _REQUEST_CHARS]}
-    yield {"do": "replace", "start": 0, "removed": memory.get("n_chars", 0)}
-    memory["n_chars"] = len(text)
+    yield {
+        "do": "replace",
+        "start": sum(part.n_chars for part in old[:first]),
+        "removed": sum(part.n_chars for part in old[first:old_last]),
+    }
+    memory["parts"] = parts
 
 
 def _renew_lock() -> None:

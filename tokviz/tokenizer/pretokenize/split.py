@@ -6,7 +6,6 @@ from array import array
 from itertools import accumulate
 
 from tokviz.errors import PatternError
-from tokviz.tokenizer.pretokenize import skeleton
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split_steps import Split, join_steps, split_in_steps
 from tokviz.tokenizer.pretokenize.unicode_classes import as_tiktoken_sees
@@ -34,18 +33,9 @@ def split(pattern: SplitPattern, text: str) -> Split:
 
         return guarded_split(pattern, text)
     if pattern.gapless:
-        return Split(array("q", accumulate(map(len, _gapless_pre_tokens(pattern, text)))))
+        seen = as_tiktoken_sees(text) if pattern.unicode_of_tiktoken else text
+        return Split(array("q", accumulate(map(len, pattern.compile().findall(seen)))))
     return join_steps(split_in_steps(pattern, text))
-
-
-def _gapless_pre_tokens(pattern: SplitPattern, text: str) -> list[str]:
-    """Return strings with the lengths of the pre-tokens."""
-    if not pattern.unicode_of_tiktoken:
-        return pattern.compile().findall(text)
-    pre_tokens = skeleton.pre_tokens(pattern.regex, text)
-    if pre_tokens is None:
-        return pattern.compile().findall(as_tiktoken_sees(text))
-    return pre_tokens
 
 
 _COMMON_TEXT = (

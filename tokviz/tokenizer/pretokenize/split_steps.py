@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 from operator import methodcaller
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokviz.errors import PatternError
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, SplitStep, compiled_regex
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 
 
 class Split:
-    """The pre-tokens of a text.
+    """The pre-tokens of a text, or some of them while it is still being split.
 
     Attributes:
-        ends: The character offset at which each pre-token ends; the first starts at 0 and the last
-            ends with the text. Typecode "q".
+        ends: The character offset at which each pre-token ends; typecode "q".
         gaps: Indexes of the pre-tokens that the regex did not match, ascending.
         n_zero_width: Number of matches without any character.
+        start: The character offset of the first pre-token.
+        near: True for a guess from only a part of the text.
     """
 
-    __slots__ = ("ends", "gaps", "n_zero_width")
+    __slots__ = ("ends", "gaps", "n_zero_width", "near", "start")
 
-    def __init__(self, ends: array[int], gaps: tuple[int, ...] = (), n_zero_width: int = 0) -> None:
+    def __init__(
+        self, ends: array[int], gaps: tuple[int, ...] = (), n_zero_width: int = 0, start: int = 0,
+        *, near: bool = False,
+    ) -> None:  # fmt: skip
         """Create a split from the ends of its pre-tokens."""
-        self.ends = ends
-        self.gaps = gaps
-        self.n_zero_width = n_zero_width
+        self.ends, self.gaps, self.n_zero_width = ends, gaps, n_zero_width
+        self.start, self.near = start, near
 
     def __len__(self) -> int:
         """Return the number of pre-tokens."""
@@ -45,22 +48,13 @@ class Split:
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Yield the character span of each pre-token."""
-        start = 0
+        start = self.start
         for end in self.ends:
             yield start, end
             start = end
 
 
-class SplitProgress(NamedTuple):
-    """Some pre-tokens of a text that is still being split: the fields of `Split`, from `start`."""
-
-    start: int
-    ends: array[int]
-    gaps: tuple[int, ...]
-    n_zero_width: int
-
-
-def join_steps(steps: Iterable[SplitProgress]) -> Split:
+def join_steps(steps: Iterable[Split]) -> Split:
     """Combine the steps of a split."""
     ends: array[int] = array("q")
     gaps: list[int] = []
@@ -90,7 +84,7 @@ BEHAVIORS = frozenset(_JOINED)
 
 def _split_by_steps(
     pattern: SplitPattern, text: str, n_chars: int, find_spans: FindSpans | None
-) -> Iterator[SplitProgress]:
+) -> Iterator[Split]:
     """Split text step by step; only the last step reports its progress."""
     *first, last = pattern.steps
     borders = [0, len(text)]
@@ -100,9 +94,9 @@ def _split_by_steps(
     for part in _divided(last, text, borders, find_spans):
         ends.extend(part)
         if ends[-1] - start >= n_chars:
-            yield SplitProgress(start, ends, (), 0)
+            yield Split(ends, start=start)
             start, ends = ends[-1], array("q")
-    yield SplitProgress(start, ends, (), 0)
+    yield Split(ends, start=start)
 
 
 def _divided(
@@ -149,7 +143,7 @@ def split_in_steps(
     n_chars: int = 65_536,
     start: int = 0,
     find_spans: FindSpans | None = None,
-) -> Iterator[SplitProgress]:
+) -> Iterator[Split]:
     """Split text in this process, and yield a step about every `n_chars` characters.
 
     All steps together equal the result of `split`, because the regex always sees the whole text.
@@ -181,7 +175,7 @@ def split_in_steps(
             spans = find_spans(compiled, seen)
         for span in spans:
             if span is None:
-                yield SplitProgress(step_start, ends, tuple(gaps), n_zero_width)
+                yield Split(ends, tuple(gaps), n_zero_width, step_start)
                 step_start, ends, gaps, n_zero_width = position, array("q"), [], 0
                 continue
             first, last = span
@@ -194,7 +188,7 @@ def split_in_steps(
                 ends.append(last)
                 position = last
             if last - reported >= n_chars:
-                yield SplitProgress(step_start, ends, tuple(gaps), n_zero_width)
+                yield Split(ends, tuple(gaps), n_zero_width, step_start)
                 step_start, ends, gaps, n_zero_width = position, array("q"), [], 0
                 reported = last
     except (MemoryError, RecursionError) as error:
@@ -203,4 +197,4 @@ def split_in_steps(
     if position < len(text):
         gaps.append(len(ends))
         ends.append(len(text))
-    yield SplitProgress(step_start, ends, tuple(gaps), n_zero_width)
+    yield Split(ends, tuple(gaps), n_zero_width, step_start)

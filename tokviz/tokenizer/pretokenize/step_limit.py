@@ -33,13 +33,12 @@ _SILENT_SECONDS = 0.2
 
 _SILENT_SECONDS_PER_CHAR = 2e-7
 
+_MATCHES_AT_ONCE = 16
+"""Each may take `STEP_SECONDS`, and the parent waits for an answer meanwhile."""
+
 _SHOWN_CHARS = 24
 
 _TOO_MUCH = "needs too much memory for one pre-token"
-
-
-class _TooLongError(Exception):
-    """A step exceeded its time limit."""
 
 
 class StepLimit:
@@ -48,9 +47,8 @@ class StepLimit:
     def __init__(self, seconds: float = STEP_SECONDS) -> None:
         """Create a limit of so many seconds of processor time per step."""
         self._seconds = seconds
-        self._place = 0
         self._matched: list[Match[str]] = []
-        self._seen = (0, 0)
+        self._n_seen = 0
         self._since = 0.0
         self._silent_seconds = _SILENT_SECONDS
         self._is_in_step = self._has_ticked = self._is_slow = False
@@ -62,15 +60,24 @@ class StepLimit:
         Raises:
             TimeoutError: If it takes longer.
         """
-        with self._ticking():
-            self._since = time.process_time()
-            try:
-                self._is_in_step = True
-                yield
-            except _TooLongError:
-                raise TimeoutError from None
-            finally:
-                self._is_in_step = False
+        with self.watching(0), self._timed():
+            yield
+
+    @contextmanager
+    def watching(self, n_chars: int) -> Iterator[None]:
+        """Limit the steps of a block, on texts of up to `n_chars` characters."""
+        with self._ticking(n_chars * _SILENT_SECONDS_PER_CHAR):
+            yield
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Time a step within `watching`."""
+        self._since = time.process_time()
+        try:
+            self._is_in_step = True
+            yield
+        finally:
+            self._is_in_step = False
 
     def matches(
         self, pattern: Pattern[str], text: str, *, start: int = 0
@@ -80,42 +87,26 @@ class StepLimit:
         Raises:
             PatternError: If a step takes too long or too much memory.
         """
+        matches = pattern.finditer(text, start)
         with self.watching(len(text)):
-            try:
-                self._since = time.process_time()
-                for match in pattern.finditer(text, start):
-                    span = match.span()
-                    start = self._place = span[1]
-                    yield span
-                    if self._has_ticked:
-                        self._has_ticked = False
-                        yield None
-                return
-            except _TooLongError:
-                reason = too_long(self._seconds)
-            except (MemoryError, RecursionError):
-                reason = _TOO_MUCH
-        raise pre_token_error(pattern.pattern, reason, text, start)
-
-    @contextmanager
-    def watching(self, n_chars: int) -> Iterator[None]:
-        """Limit the steps of a block, on texts of up to `n_chars` characters."""
-        with self._ticking(n_chars * _SILENT_SECONDS_PER_CHAR):
-            yield
+            while some := self.take(matches, _MATCHES_AT_ONCE, pattern, text, start):
+                for match in some:
+                    yield match.span()
+                start = some[-1].end()
+                if self._has_ticked:
+                    self._has_ticked = False
+                    yield None
 
     def find_all(self, pattern: Pattern[str], text: str) -> list[str]:
         """Return the result of `findall`, or nothing if it takes longer than one step."""
         if self._is_slow:
             return []
-        self._place += 1
         try:
-            self._is_in_step = True
-            return pattern.findall(text)
-        except (_TooLongError, MemoryError, RecursionError):
+            with self._timed():
+                return pattern.findall(text)
+        except (TimeoutError, MemoryError, RecursionError):
             self._is_slow = True
             return []
-        finally:
-            self._is_in_step = False
 
     def take(
         self, matches: Iterator[Match[str]], most: int, pattern: Pattern[str], text: str, start: int
@@ -128,20 +119,18 @@ class StepLimit:
         # The list grows with every step, so the signal handler can detect progress.
         matched = self._matched = []
         try:
-            self._is_in_step = True
-            matched.extend(islice(matches, most))
+            with self._timed():
+                matched.extend(islice(matches, most))
             return matched
-        except _TooLongError:
+        except TimeoutError:
             reason = too_long(self._seconds)
         except (MemoryError, RecursionError):
             reason = _TOO_MUCH
-        finally:
-            self._is_in_step = False
         place = matched[-1].end() if matched else start
         raise pre_token_error(pattern.pattern, reason, text, place)
 
     @contextmanager
-    def _ticking(self, silent_seconds: float = 0.0) -> Iterator[None]:
+    def _ticking(self, silent_seconds: float) -> Iterator[None]:
         if not HAS_CPU_LIMITS:
             yield
             return
@@ -162,18 +151,12 @@ class StepLimit:
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True
         self._postpone_kill()
-        now = time.process_time()
-        # The consumer of the matches runs in another frame and must not be interrupted.
-        is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
-        reached = self._place, len(self._matched)
-        if reached != self._seen or not is_in_step:
-            self._seen, self._since = reached, now
-        elif now - self._since >= self._seconds:
-            self._is_in_step, self._since = False, now
-            raise _TooLongError
-
-
-_MATCHES = StepLimit.matches.__code__
+        now, n_matched = time.process_time(), len(self._matched)
+        if n_matched != self._n_seen:
+            self._n_seen, self._since = n_matched, now
+        elif self._is_in_step and now - self._since >= self._seconds:
+            self._is_in_step = False
+            raise TimeoutError
 
 
 def too_long(seconds: float) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
@@ -70,12 +69,6 @@ def as_rust_sees_numbers(text: str) -> str:
 _NUMBERS_OF_RUST = dict.fromkeys((*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7)), "٣")
 
 
-def is_agreed(code: int) -> bool:
-    """Return whether a code point is in one of the blocks `AGREED`."""
-    block = bisect_right(AGREED, (code, N_CODE_POINTS)) - 1
-    return block >= 0 and code <= AGREED[block][1]
-
-
 def prepare(text: str) -> None:
     """Build the table that a text needs now. Callable from any thread."""
     if not _is_agreed_on(text):
@@ -130,8 +123,7 @@ def stored_classes() -> bytearray:
 
 def _classes_of_regex(codes: array[int]) -> bytearray:
     """Return the classes of code points in the installed `regex` package, in the same form."""
-    # Common text is split without this package; its import takes longer than a frame.
-    import regex
+    import regex  # common text needs no table
 
     # Surrogates stay in the text; they belong to no class in either version.
     text = codes.tobytes().decode("utf-32", "surrogatepass")

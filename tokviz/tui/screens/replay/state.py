@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.compare.merge_sources import open_merges
+from tokviz.compare.trainings import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.guide.lessons import Lesson, lessons

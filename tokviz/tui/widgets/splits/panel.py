@@ -18,10 +18,10 @@ from textual.widgets import Static
 from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument, starts_within
 from tokviz.live.pre_tokens import PreTokenCounter, step_ends
-from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import SplitClient, SplitResult
 from tokviz.text.snapshots import TextPart, joined
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import Split, split_in_steps
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
@@ -325,7 +325,7 @@ class SplitsPanel(Vertical):
             rows: list[StepRow] = []
             for ends in step_ends(tokenizer, joined(chunks)):
                 known = KnownPreTokens(revision)
-                known.result.add(SplitPart(0, ends, (), 0))
+                known.result.add(Split(ends))
                 rows.append(StepRow(f"step {len(rows) + 1}", known))
             return rows
 
@@ -396,9 +396,9 @@ class SplitsPanel(Vertical):
                 start, text = row.counter.group_at(offset)
             ends = array("q")
             for step in split_in_steps(row.pattern, text):
-                ends.extend(step.ends)
+                ends.extend(map(start.__add__, step.ends))
             result = SplitResult()
-            result.add(SplitPart(start, ends, (), 0))
+            result.add(Split(ends, start=start))
             return result
 
         def take(result: SplitResult) -> None:
@@ -424,7 +424,7 @@ class SplitsPanel(Vertical):
     def _is_wanted(self, run: int) -> bool:
         return run == self._run and self._custom.incoming is not None
 
-    def _take_part(self, run: int, part: SplitPart) -> None:
+    def _take_part(self, run: int, part: Split) -> None:
         """Receive pre-tokens of the latest run from the child process."""
         if not self._is_wanted(run):
             return
