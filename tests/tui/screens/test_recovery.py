@@ -17,7 +17,7 @@ from tokviz.storage.folders import state_folder
 from tokviz.storage.locks import FileLock
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.dialogs.pick import UnsavedDialog
 from tokviz.tui.screens import safekeeping
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.safekeeping import CONVERSATIONS, title_of
@@ -147,12 +147,13 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await offered(pilot)
-        await pilot.press("ctrl+b", "down", "enter", "down", "enter")
+        await pilot.press("ctrl+b", "down", "d")
         await settle(pilot)
         assert [left.text() for left in screen.recovery.leftovers] == ["three", "one"]
-        await pilot.press("ctrl+b", "escape")
+        assert isinstance(app.screen, UnsavedDialog)
+        await pilot.press("escape")
         assert len(screen.recovery.leftovers) == 2
-        await pilot.press("ctrl+b", "down", "enter", "enter")
+        await pilot.press("ctrl+b", "down", "enter")
         await settle(pilot)
         assert screen.live.text == "one"
         assert "3 B" not in bar_of(screen), "the one that is left is longer"
@@ -170,6 +171,19 @@ async def test_texts_of_one_length_are_told_apart_by_how_they_begin() -> None:
         await pilot.press("down")
         await settle(pilot)
         assert "It begins: LEFT ONE" in on_screen(app)
+
+
+async def test_a_d_for_each_discards_them_all_and_none_goes_to_the_text() -> None:
+    for text in ("one", "two", "three"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        await pilot.press("ctrl+b", "d", "d", "d")
+        await settle(pilot)
+        assert app.screen is screen
+        assert journals() == []
+        assert "d" not in screen.live.text
 
 
 async def test_two_sessions_do_not_offer_the_same() -> None:
@@ -224,13 +238,11 @@ async def test_a_damaged_one_is_named_and_can_only_be_discarded() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await offered(pilot)
         assert "damaged:  Discard  Later" in bar_of(screen)
-        await pilot.press("ctrl+b")
+        await pilot.press("ctrl+b", "enter")
         await settle(pilot)
-        assert isinstance(app.screen, PickDialog)
-        assert str(file) in app.screen.rows.rows[0].help
-        await pilot.press("enter", "enter")
-        await settle(pilot)
+        assert any(str(file) in notice.message for notice in app._notifications)
         assert screen.live.text == "hello"
+        await click(pilot, screen, "Discard")
         assert not file.exists()
 
 
@@ -343,7 +355,7 @@ async def test_the_list_means_what_it_shows_though_one_was_answered_meanwhile() 
         first = recovery.leftovers[0]
         recovery._take(first)
         await until(pilot, lambda: first not in recovery.leftovers)
-        await pilot.press("enter", "down", "enter")
+        await pilot.press("d")
         await settle(pilot)
         assert [left.text() for left in recovery.leftovers] == ["one"]
 

@@ -16,7 +16,6 @@ from textual.app import App
 from tokviz.errors import TokvizError
 from tokviz.storage.files import FileState, file_state, is_read_only, write_file
 from tokviz.storage.listing import size_label
-from tokviz.text.bytetext import from_bytes
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import LEADER, action
@@ -321,13 +320,6 @@ def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
     return safe(f"Unsaved {noun} of {leftover.when:{day}}{source}, {size}")
 
 
-def _about(leftover: RecoverableText) -> str:
-    """Describe unsaved work by its file and its beginning."""
-    about = leftover.damage or f"{leftover.source or 'It has no file yet.'}"
-    begins = f" It begins: {from_bytes(leftover.beginning)}"
-    return about + begins * bool(leftover.beginning)
-
-
 def _answer(word: str, action: str) -> BarItem:
     return BarItem((Span(word, "key"),), f"screen.{action}")
 
@@ -410,7 +402,7 @@ class Recovery(Controller):
 
     def _answers(self, leftover: RecoverableText) -> list[BarItem]:
         others = len(self.leftovers) - 1
-        title = self._title(leftover)
+        title = title_of(leftover, self._noun, datetime.now().astimezone())
         short = f"Unsaved {leftover.when:%H:%M}"
         restore = [_answer("Restore", "restore_unsaved")] if leftover.is_readable else []
         more = f" {others} more" if others else " list"
@@ -447,20 +439,19 @@ class Recovery(Controller):
     @action("List unsaved work", "ctrl+b", section="Recovery", when=_is_offered)
     def list_unsaved(self) -> None:
         """List work that an earlier session did not save, to restore or discard it."""
-        from tokviz.tui.dialogs.pick import Option, PickDialog
+        from tokviz.tui.dialogs.pick import UnsavedDialog
 
-        options = [Option(one, self._title(one), "", _about(one)) for one in self.leftovers]
-        self.ask(PickDialog("Unsaved work", options), self._ask_about)
+        now = datetime.now().astimezone()
+        titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]
 
-    def _ask_about(self, leftover: RecoverableText) -> None:
-        from tokviz.tui.dialogs.pick import Option, PickDialog
+        def answered(answer: tuple[RecoverableText, bool]) -> None:
+            leftover, is_wanted = answer
+            (self._take if is_wanted else self._discard)(leftover)
+            if not is_wanted and self.leftovers:
+                # Reopen the list, so that a second D is not typed into the text.
+                self.list_unsaved()
 
-        options = [Option(self._take, "Restore")] * leftover.is_readable
-        options.append(Option(self._discard, "Discard"))
-        self.ask(PickDialog(self._title(leftover), options), lambda answer: answer(leftover))
-
-    def _title(self, leftover: RecoverableText) -> str:
-        return title_of(leftover, self._noun, datetime.now().astimezone())
+        self.ask(UnsavedDialog(list(zip(titles, self.leftovers, strict=True))), answered)
 
     @action("Restore unsaved work", section="Recovery", when=_is_offered)
     def restore_unsaved(self) -> None:
