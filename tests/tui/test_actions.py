@@ -13,8 +13,7 @@ from textual.widgets import TextArea
 from tokviz.guide import page
 from tokviz.tui.actions import Action, action, bindings_of, declared_in, key_label
 from tokviz.tui.app import APP_ACTIONS, actions_on, explained_on, screen_class
-from tokviz.tui.dialogs.action_palette import offers_here
-from tokviz.tui.dialogs.pick import Option, matching
+from tokviz.tui.dialogs.action_palette import Offer, offers_here, search
 from tokviz.tui.screens.registry import SCREENS
 
 TYPED = {"ctrl+i", "ctrl+m", "ctrl+j", "ctrl+h", "tab", "enter", "backspace"}
@@ -283,14 +282,14 @@ async def test_question_mark_is_typed_in_the_editor_and_helps_elsewhere() -> Non
         assert (area.text, app.helped) == ("?", 2)
 
 
-def offered(app: SomeApp, query: str) -> list[Option]:
-    return matching(query, offers_here(app))
+def offered(app: SomeApp, query: str) -> list[Offer]:
+    return search(query, offers_here(app), ())
 
 
 async def test_palette_offers_what_the_screen_or_the_app_answers_and_does_not_refuse() -> None:
     app = SomeApp()
     async with app.run_test():
-        assert [(offer.title, offer.note) for offer in offered(app, "")] == [
+        assert [(offer.title, offer.key) for offer in offered(app, "")] == [
             ("Special tokens: parsed or text", "F6"),
             ("Find text", "Ctrl+F"),
             ("Help", "F1"),
@@ -303,5 +302,5 @@ async def test_palette_finds_by_title_and_by_description_and_runs_the_action() -
         assert [offer.title for offer in offered(app, "find text")] == ["Find text"]
         (offer,) = offered(app, "endoftext")
         assert offer.title == "Special tokens: parsed or text"
-        await offer.value()
+        await offer.do()
         assert done(app) == ["toggle_specials"]

@@ -496,7 +496,7 @@ async def go(stage: Stage, way: Way) -> None:
     elif way.kind == "palette":
         offers = {offer.title: offer for offer in offers_here(stage.app)}
         assert way.action.title in offers, f"{way.action.id} is not in the palette"
-        await offers[way.action.title].value()
+        await offers[way.action.title].do()
     else:
         bar = stage.app.screen.keys
         shown = f" {bar.render_line(0).text} "

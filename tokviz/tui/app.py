@@ -360,7 +360,7 @@ class TokvizApp(ErrorHandlingApp):
 
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
-            ask(self, palette, lambda run: run())
+            ask(self, palette, lambda offer: offer.do())
 
     @action(
         "Help",

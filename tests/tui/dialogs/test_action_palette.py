@@ -16,9 +16,14 @@ import tokviz
 from tests.formats.samples import trained
 from tests.tui.waiting import settle, until
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.action_palette import ActionPalette, offers_elsewhere, offers_here
+from tokviz.tui.dialogs.action_palette import (
+    ActionPalette,
+    Offer,
+    offers_elsewhere,
+    offers_here,
+    search,
+)
 from tokviz.tui.dialogs.file_dialog import FileDialog
-from tokviz.tui.dialogs.pick import Option, matching
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.lists import RowList
 from tokviz.workspace.session import Opened, Session, ShowScreen
@@ -40,8 +45,7 @@ def make_app(screen: str = "tokens") -> TokvizApp:
 async def hits(app: TokvizApp, query: str) -> list[tuple[str, Any]]:
     """Search, and list titles and what is done, the best first."""
     elsewhere = await asyncio.to_thread(lambda: list(offers_elsewhere(app)))
-    found = matching(query, offers_here(app), elsewhere)
-    return [(offer.title, offer.value) for offer in found]
+    return [(offer.title, offer.do) for offer in search(query, offers_here(app), elsewhere)]
 
 
 async def pick(pilot: Pilot[None], query: str, title: str) -> None:
@@ -224,9 +228,9 @@ async def test_what_was_highlighted_stays_so_when_the_rest_is_found_late() -> No
     async with app.run_test() as pilot:
         await settle(pilot)
 
-        def listed_late() -> list[Option]:
+        def listed_late() -> list[Offer]:
             go_on.wait(30)
-            return [Option(print, f"copy {number}") for number in range(5)]
+            return [Offer(f"copy {number}", "", "", lambda: None) for number in range(5)]
 
         palette = ActionPalette(offers_here(app), listed_late)
         app.push_screen(palette)

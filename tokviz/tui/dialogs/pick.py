@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import on
@@ -15,7 +15,6 @@ from tokviz.guide.glossary import glossary, words_in
 from tokviz.text.bytetext import from_bytes
 from tokviz.text.glyphs import safe
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, rule
-from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import RowList
@@ -24,9 +23,6 @@ from tokviz.workspace.recovery_journal import RecoverableText
 
 _LEAST_TITLE, _LEAST_NOTE = 20, 14
 """Columns that a row's title and note have at least, if they need them and there are as many."""
-
-_MOST_OPTIONS = 24
-"""Maximum number of options that a dialog reserves room for."""
 
 _SEEN, _BEFORE = 120, 40
 """Minimum visible characters of a text, and characters shown before a match."""
@@ -40,47 +36,15 @@ class Option(NamedTuple):
         title: Its title.
         note: A few words at the right.
         help: Description in a sentence.
-        words: More words to find it by.
     """
 
-    value: Any
+    value: str
     title: str
     note: str = ""
     help: str = ""
-    words: str = ""
-
-    def score(self, query: str) -> float:
-        """Return how well it matches a query in lower case, 0 if it does not."""
-        value = self.value if isinstance(self.value, str) else ""
-        words = f"{self.title} {self.words} {value}".casefold().replace("(", " ").split()
-        if query in self.title.casefold():
-            return 3.0
-        if all(any(word.startswith(part) for word in words) for part in query.split()):
-            return 2.8
-        return 2.0 if query in f"{self.note} {self.help} {value}".casefold() else 0.0
 
 
-_FAR = 0.9
-"""Factor for the score of later options, so that equally good matches of the others come first."""
-
-
-def matching(query: str, options: Sequence[Option], later: Sequence[Option] = ()) -> list[Option]:
-    """Return the options that match a query, best first; without a query, all but the later ones.
-
-    Args:
-        query: The query in lower case.
-        options: The options.
-        later: More options, which are only for a query.
-    """
-    if not query:
-        return [*options]
-    scored = [(option.score(query), option) for option in options]
-    scored += [(_FAR * option.score(query), option) for option in later]
-    scored.sort(key=lambda found: -found[0])
-    return [option for score, option in scored if score]
-
-
-class PickDialog(ListDialog[Any, Option]):
+class PickDialog(ListDialog[str, Option]):
     """Lists options; typing filters them by words. Its result is a value."""
 
     DEFAULT_CSS = """
@@ -90,7 +54,6 @@ class PickDialog(ListDialog[Any, Option]):
     }
     """
     nothing = "No matches."
-    placeholder = "Type to search"
 
     def __init__(
         self,
@@ -100,7 +63,6 @@ class PickDialog(ListDialog[Any, Option]):
         current: str = "",
         highlighted: str | None = None,
         typed: Callable[[str], Option | None] = lambda text: None,
-        list_later: Callable[[], Sequence[Option]] | None = None,
     ) -> None:
         """Create the dialog.
 
@@ -110,7 +72,6 @@ class PickDialog(ListDialog[Any, Option]):
             current: The current value, which is marked.
             highlighted: The initially highlighted value, by default the current one.
             typed: Converts typed text, such as a path, to an option.
-            list_later: Lists more options for `matching`, in a thread.
         """
         self._plain = not any(option.help for option in options)
         super().__init__(self._paint, "options", classes="-plain" if self._plain else None)
@@ -118,30 +79,18 @@ class PickDialog(ListDialog[Any, Option]):
         self._options = options
         self._current = current
         self._typed = typed
-        self._list_later = list_later
-        self._later: Sequence[Option] = ()
         self._first = current if highlighted is None else highlighted
         self._wanted = ""
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and the description of the highlighted option."""
-        yield from self.compose_search(Field(placeholder=self.placeholder))
+        yield from self.compose_search(Field(placeholder="Type to search"))
         yield About(id="about")
 
     def on_mount(self) -> None:
-        """Show all of them, by the words that are known by now; list the later ones."""
+        """Show all of them, by the words that are known by now."""
         self.query_one("#dialog").border_title = self.dialog_title
         self._show("")
-        list_later = self._list_later
-        if list_later is not None:
-            in_thread(self, "later", lambda task: list_later(), self._take_later)
-
-    def _take_later(self, later: Sequence[Option]) -> None:
-        self._later = later
-        if self._wanted:
-            # A moved highlight means that the user is about to choose.
-            row = self.rows.row if self.rows.highlighted else None
-            self._show(self._wanted, None if row is None else row.value)
 
     def show_options(self, title: str, options: Sequence[Option]) -> None:
         """Change the texts of the same values; the input and the highlight remain."""
@@ -154,21 +103,22 @@ class PickDialog(ListDialog[Any, Option]):
         self._show(self.query_one(Field).value, self._first)
 
     def wanted_height(self) -> int:
-        """Reserve room for the options."""
-        return min(len(self._options), _MOST_OPTIONS) + (3 if self._plain else 7)
+        """Reserve room for every option."""
+        return len(self._options) + (3 if self._plain else 7)
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         self._show(event.value)
 
-    def _show(self, query: str, highlighted: Any = None) -> None:
+    def _show(self, query: str, highlighted: str = "") -> None:
         wanted = self._wanted = query.casefold().strip()
-        found = matching(wanted, self._options, self._later)
+        found = [option for option in self._options if wanted in " ".join(option).casefold()]
+        found.sort(key=lambda option: wanted not in option.title.casefold())
         by_itself = self._typed(query.strip()) if wanted else None
         if by_itself is not None:
             found.append(by_itself)
         values = [option.value for option in found]
-        value = highlighted or (None if wanted else self._first)
+        value = highlighted or ("" if wanted else self._first)
         at = values.index(value) if value in values else 0
         self.rows.show(found, at if found else None)
         self._tell()
@@ -205,6 +155,8 @@ class GlossaryDialog(PickDialog):
     """Lists the glossary entries, those on the screen first, and explains one."""
 
     DEFAULT_CSS = "GlossaryDialog #about { height: 6; color: $foreground; }"
+    rows_wanted = 22
+    """Height for a dozen words and an explanation."""
 
     def __init__(self, word: str, shown: str) -> None:
         """Create the dialog with an initial word and the text on the screen."""
