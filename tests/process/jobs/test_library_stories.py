@@ -135,17 +135,17 @@ def explained(request):
     return Explained(request.param)
 
 
-@examples(100)
+@examples(40)
 @given(text=texts)
 def test_the_steps_lead_to_the_ids_of_the_library(explained, text):
     explained.check(text)
 
 
-def test_a_thousand_pre_tokens_are_explained(explained):
+def test_hundreds_of_pre_tokens_are_explained(explained):
     rng = random.Random(49)
     words = [word for text in CORPUS for word in text.split()]
     words += ["<s>", "<m>", " <m> ", "wo ", "☃", "☃☃", "e\u0301", "\r\n", "\t", "  ", "…", "12"] * 5
     words += ["".join(rng.choices("abcdefghinorstuvw", k=rng.randrange(1, 14))) for _ in range(60)]
     n = 0
-    while n < 1_000:
+    while n < 300:
         n += explained.check(rng.choice(["", " ", " "]).join(rng.choices(words, k=20)))
