@@ -41,7 +41,7 @@ async def test_a_word_is_explained_by_a_click_where_it_is_shown_and_by_key() -> 
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, TokensScreen))
         # Not in the user's text, and not where a click does something else.
-        for words in ("merges", "special tokens: on", "Token"):
+        for words in ("merges", "special tokens: parsed", "Token"):
             await pilot.click(offset=place_of(app, words))
             await settle(pilot)
             assert isinstance(app.screen, TokensScreen)
