@@ -118,6 +118,12 @@ class BpeCheck:
                 pair = " + ".join(map(show, merges[k])) if k < len(merges) else "no pair is left"
                 yield f"  {name:<9}  {pair}"
         yield f"tie-breaking rule: {self.tie_break}"
+        for explanation in self.explanations:
+            yield from _explained(explanation, n)
+        if self.first_difference is not None and not self.explanations:
+            yield "no known mistake reproduces this merge" + " so far" * (not self.complete)
+        if not (self.complete or (self.explanations and self.explanations[0].n_equal == n)):
+            yield "the search was stopped: a smaller corpus allows more combinations"
         if self.table:
             yield f"pairs before merge {k + 1:,}, in the reference and in yours:"
             columns = (
@@ -126,12 +132,6 @@ class BpeCheck:
             )
             for row, theirs in zip_longest(*columns, fillvalue=""):
                 yield (row + " " * max(1, _COLUMN - n_cells(row)) + theirs).rstrip()
-        for explanation in self.explanations:
-            yield from _explained(explanation, n)
-        if self.first_difference is not None and not self.explanations:
-            yield "no known mistake reproduces this merge" + " so far" * (not self.complete)
-        if not (self.complete or (self.explanations and self.explanations[0].n_equal == n)):
-            yield "the search was stopped: a smaller corpus allows more combinations"
         yield from (f"vocabulary: {problem}" for problem in self.problems)
         if self.encoding is not None:
             yield from self.encoding.lines(show)
