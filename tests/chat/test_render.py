@@ -12,19 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
-from tests.oracles.edits import random_text
+from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokenizer
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.messages import UNTRAINED_KEYS
+from tokviz.chat.messages import UNTRAINED_KEYS, Message
 from tokviz.chat.render import render
 from tokviz.chat.rendering import MuchIsNewError, Rendering, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.loader import load
+from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.byte_text_encoder import ByteTextEncoder
 from tokviz.tokenizer.encoding.normalization import Normalizer
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
@@ -186,14 +187,60 @@ def test_texts_are_encoded_once(monkeypatch):
         assert len(texts) == 1
 
 
-def test_a_text_that_is_not_cached_is_not_encoded_at_once() -> None:
-    conversation = Conversation.from_json(turns("Some words. " * 1000, "ok"))
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL, "a normalizing one"])
+def test_a_conversation_in_parts_is_as_in_one_go(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = load("qwen2") if name == "a normalizing one" else tokenizer(name)
+    rng = random.Random(name)
+    text = random_text(rng, 100)
+    for _ in range(40):
+        offset, n_removed, inserted = random_edit(rng, len(text))
+        text = text[:offset] + inserted + text[offset + n_removed :]
+        text = bytetext.from_bytes(bytetext.to_bytes(text))
+        roles = ("system", "user", "assistant", "user")
+        contents = (random_text(rng, 2), text, "an answer", text[::-1])
+        messages = tuple(map(Message, roles, map(bytetext.as_byte_text, contents)))
+        template = rng.choice(("nanochat", "chatml", "llama3"))
+        found = []
+        for part_chars in (1_000_000, rng.choice((1, 8, 50))):
+            monkeypatch.setattr("tokviz.chat.caching_encoder._PART_CHARS", part_chars)
+            found.append(render(known, Conversation(messages), template))
+        assert columns(found[0]) == columns(found[1])
+        if not known.lossy:
+            for made in found:
+                for run in made.runs:
+                    tokens = range(run.first, run.last)
+                    assert run.n_bytes == sum(len(made.token_bytes(token)) for token in tokens)
+
+
+def columns(made: Rendering) -> tuple[object, ...]:
+    where = made.message_of, made.part_of, made.stretches, made.message_spans
+    return made.ids, made.mask, made.reasons, made.from_structure, where
+
+
+@pytest.mark.parametrize("template", ["nanochat", "chatml"])
+def test_after_a_key_in_a_long_text_little_is_encoded(
+    template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"Some {template}, and {number} of them.\n" for number in range(10_000))
+    sizes: list[int] = []
+    encode = CachingEncoder.encode
+
+    def counting(self: CachingEncoder, text: str) -> array[int]:
+        sizes.append(0 if self.knows(text) else len(text))
+        return encode(self, text)
+
+    monkeypatch.setattr(CachingEncoder, "encode", counting)
     with pytest.raises(MuchIsNewError):
-        render(GPT2, conversation, "nanochat", most_new=9_000)
-    render(GPT2, conversation, "nanochat")
-    render(
-        GPT2, Conversation.from_json(turns("Some words. " * 1000, "no")), "nanochat", most_new=99
-    )
+        render(GPT2, Conversation.from_json(turns(text, "ok")), template, most_new=20_000)
+    render(GPT2, Conversation.from_json(turns(text, "ok")), template)
+    for place in (0, 5, 100_000, *range(200_000, 200_200), 299_999, len(text)):
+        sizes.clear()
+        text = f"{text[:place]}x{text[place:]}"
+        render(GPT2, Conversation.from_json(turns(text, "ok")), template, most_new=20_000)
+        assert 0 < sum(sizes) < 20_000
+    assert len(sizes) < 100
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])

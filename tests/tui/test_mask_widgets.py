@@ -136,7 +136,11 @@ def test_messages_that_come_go_and_move_are_laid_out_as_anew(
 # -- counts and words
 
 
-def test_tokens_are_found_by_their_bytes_as_by_walking() -> None:
+@pytest.mark.parametrize("part_chars", [3, 4_096])
+def test_tokens_are_found_by_their_bytes_as_by_walking(
+    part_chars: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.chat.caching_encoder._PART_CHARS", part_chars)
     found = rendering()
     counts = part_counts(found)
     for (message, part), runs in counts.spans.items():

@@ -1,19 +1,23 @@
 """A cache for the tokens of a conversation's texts.
 
-An edit leaves nearly all texts of a conversation unchanged, so their tokens are cached.
+An edit leaves nearly all texts of a conversation unchanged, so their tokens are cached. A long text
+is encoded in parts, most of which are unchanged too.
 """
 
 from __future__ import annotations
 
 import weakref
 from array import array
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from threading import Lock
 
+from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
 """The size of a tokenizer's cache, in characters of text."""
+_PART_CHARS = 5_000
+"""The shortest part; parts have up to twice as many characters, or more without a place to cut."""
 
 
 class CachingEncoder:
@@ -28,6 +32,55 @@ class CachingEncoder:
         self._ids: dict[str, array[int]] = {}
         self._ends: dict[str, array[int]] = {}
         self._n_chars = 0
+        self._parts: dict[Hashable, tuple[str, list[str]]] = {}
+        """The last long text at each place, and its parts."""
+
+    def parts(self, text: str, place: Hashable) -> list[str]:
+        """Cut byte text into parts whose tokens are together those of the text.
+
+        Args:
+            text: The text.
+            place: Its place in the conversation. The parts of the last text at this place are
+                reused where the text is unchanged, as the same objects.
+        """
+        tokenizer = self._tokenizer()
+        assert tokenizer is not None
+        safe_cut = tokenizer.safe_cut
+        if safe_cut is None or len(text) <= 2 * _PART_CHARS:
+            return [text]
+        was, known = self._parts.get(place, ("", []))
+        shift, at, stop = len(text) - len(was), 0, len(was)
+        parts, suffix_parts = list[str](), list[str]()
+        for part in known[:-1]:
+            end = at + len(part)
+            ahead = was[end : end + CUT_CONTEXT]
+            if not (text.startswith(part, at) and text.startswith(ahead, end)):
+                break
+            parts.append(part)
+            at = end
+        for part in known[: len(parts) : -1]:
+            start = stop - len(part)
+            first = start - CUT_CONTEXT
+            if first + shift < at or not (
+                text.startswith(part, start + shift)
+                and text.startswith(was[first:start], first + shift)
+            ):
+                break
+            suffix_parts.append(part)
+            stop = start
+        stop += shift
+        while stop - at > 2 * _PART_CHARS:
+            found = first_cut(safe_cut, text, at + _PART_CHARS, stop)
+            if found is None:
+                break
+            parts.append(text[at:found])
+            at = found
+        parts += [text[at:stop], *suffix_parts[::-1]]
+        with self._changing:
+            self._parts[place] = text, parts
+            if sum(len(kept) for kept, _ in self._parts.values()) > _KEPT_CHARS:
+                self._parts.clear()
+        return parts
 
     def knows(self, text: str) -> bool:
         """Return whether the token ids of byte text are cached."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, islice
@@ -59,7 +59,7 @@ class MuchIsNewError(Exception):
 
 
 class TokenRun(NamedTuple):
-    """Neighboring tokens of one origin.
+    """Neighboring tokens of one origin; a long text has several runs.
 
     Attributes:
         first: The first token.
@@ -468,6 +468,9 @@ def _runs_as_declared(
 _TOGETHER = 1_000
 """Texts to encode per call."""
 
+_SpanText = tuple[TemplateSpan, str]
+"""A span, and the part of its text that is in one encoded text."""
+
 
 class _Columns:
     """A builder for the columns of a rendering.
@@ -494,44 +497,62 @@ class _Columns:
 
     def add_all(self, runs: Sequence[EncodingRun], most_new: int | None) -> None:
         """Add runs; raise `MuchIsNewError` if more than `most_new` characters are not cached."""
-        texts = ["".join([span.text for span in run.spans]) for run in runs]
-        parts = [*zip(runs, texts, strict=True)]
+        parts = [(run, *part) for run in runs for part in self._parts(run)]
         if most_new is not None:
-            new = (text for run, text in parts if not self._encoder(run).knows(text))
+            new = (text for run, _, text in parts if not self._encoder(run).knows(text))
             if sum(map(len, new)) > most_new:
                 raise MuchIsNewError
         self.texts = [(None if run.is_special else self._encoder(run), text)
-                      for run, text in parts]  # fmt: skip
-        for number, (run, text) in enumerate(parts):
+                      for run, _, text in parts]  # fmt: skip
+        for number, (run, span_texts, text) in enumerate(parts):
             if number % _TOGETHER == 0:
                 raise_if_stopped()
                 some = parts[number : number + _TOGETHER]
                 plain = encoder_of(self._tokenizer)
-                plain.learn(text for run, text in some if not run.is_special)
+                plain.learn(text for run, _, text in some if not run.is_special)
             if run.is_special:
                 self.ids.append(self._special_ids[text])
-                self._note(run.spans[0], 1, bytetext.n_bytes(text))
+                self._note(span_texts[0][0], 1, bytetext.n_bytes(text))
             else:
-                self._add(self._encoder(run), run.spans, text)
+                self._add(self._encoder(run), span_texts, text)
 
     def _encoder(self, run: EncodingRun) -> CachingEncoder:
         return encoder_of(self._tokenizer, run.is_parsed, run.continues)
 
-    def _add(self, encoder: CachingEncoder, spans: Sequence[TemplateSpan], text: str) -> None:
+    def _parts(self, run: EncodingRun) -> Iterator[tuple[list[_SpanText], str]]:
+        """Cut a run's text where the cut does not change the tokens."""
+        raise_if_stopped()
+        text = "".join([span.text for span in run.spans])
+        where = run.spans[0].message, run.spans[0].part
+        parts = [text] if run.is_special else self._encoder(run).parts(text, where)
+        spans = iter(run.spans)
+        at = last = 0
+        for part in parts:
+            span_texts, end = list[_SpanText](), at + len(part)
+            while at < end:
+                if at == last:
+                    span = next(spans)
+                    last += len(span.text)
+                stop = min(end, last)
+                span_texts.append((span, part if stop - at == len(part) else text[at:stop]))
+                at = stop
+            yield span_texts, part
+
+    def _add(self, encoder: CachingEncoder, span_texts: list[_SpanText], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
-        message = spans[0].message
+        message = span_texts[0][0].message
         try:
             ids = encoder.encode(text)
         except PatternError as error:
             raise ConversationError(str(error), message if message >= 0 else None) from error
         self.ids.extend(ids)
-        if len(spans) == 1:
-            self._note(spans[0], len(ids), bytetext.n_bytes(text))
+        if len(span_texts) == 1:
+            self._note(span_texts[0][0], len(ids), bytetext.n_bytes(text))
             return
         ends = encoder.ends(text)
         first, n_bytes = 0, 0
-        for span in spans:
-            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(span.text)
+        for span, part in span_texts:
+            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(part)
             # A token that crosses the end of this span belongs to it.
             whole = bisect_right(ends, n_bytes)
             reaches_over = whole < len(ends) and (ends[whole - 1] if whole else 0) < n_bytes

@@ -124,7 +124,7 @@ def _facts(state: StatusState) -> Iterator[_Fact]:
     yield _Fact([(0, pluralize(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
     if state.tokens and not state.pending_chars:
         ratio = f"{state.bytes / state.tokens:.2f}"
-        yield _Fact([(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
+        yield _Fact([(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (6, "")])
     if state.cost is not None:
         yield _cost(state.cost)
     yield _lossless(state)
@@ -156,7 +156,7 @@ def _tokens(state: StatusState) -> _Fact:
 
 def _lossless(state: StatusState) -> _Fact:
     if state.lossless:
-        return _Fact([(0, "✓ lossless"), (6, "")], "good")
+        return _Fact([(0, "✓ lossless"), (7, "")], "good")
     loss = f"⚠ lossy: {safe(state.loss)}" if state.loss else "⚠ lossy"
     return _Fact([(0, loss), (6, "⚠ lossy"), (14, "⚠")], "warning")
 
