@@ -23,7 +23,7 @@ search; the report then has the results so far.
 --json, one object:
   {"n_equal", "is_correct", "first_difference", "tie_break", "complete", "problems", "text",
    "n_merges", "mistakes", "n_reproduced", "encoding"}
-  "encoding" is null or [texts with equal ids, texts, mistakes of the encoder].
+  "encoding" is null or {"n_equal", "n_texts", "mistakes"}, of texts and the encoder.
 
 exit code: 0 if all merges and ids are equal, 1 if one differs, 2 after an error, 130 after Ctrl+C.
 """

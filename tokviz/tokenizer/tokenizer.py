@@ -632,17 +632,21 @@ def check_arguments(
 
     Raises:
         ArgumentTypeError: If a text is not a `str`, or `allowed` is of another type.
-        SpecialTokenError: If `allowed` contains a text that is not a special token.
+        SpecialTokenError: If `allowed` is another string, or contains a text that is not a special
+            token.
     """
     for text in texts:
         if not isinstance(text, str):
             kind = type(text).__name__
             remedy = _REMEDIES.get(kind, "convert it with str()")
             raise ArgumentTypeError(f"the text is not a str but of type {kind}: {remedy}")
-    if not isinstance(allowed, str):
-        if not isinstance(allowed, Set | list | tuple):
-            raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+    if isinstance(allowed, str):
+        if allowed not in ("all", "none", "huggingface"):
+            raise SpecialTokenError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+    elif isinstance(allowed, Set | list | tuple):
         specials.check_known(allowed, name)
+    else:
+        raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
 
 
 def _check_many(items: object, method: str) -> None:

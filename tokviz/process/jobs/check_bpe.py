@@ -98,7 +98,8 @@ def _check(
         "n_merges": len(check.merges),
         "mistakes": [[it.name for it in one.mistakes] for one in check.explanations],
         "n_reproduced": check.explanations[0].n_equal if check.explanations else None,
-        "encoding": encoding and [encoding.n_equal, encoding.n_texts, encoding.mistakes],
+        "encoding": encoding
+        and {name: getattr(encoding, name) for name in ("n_equal", "n_texts", "mistakes")},
     }
     merges = [[token.decode("latin-1") for token in merge] for merge in mine.merges]
     return {"lines": lines, "record": record, "merges": merges}
