@@ -47,7 +47,7 @@ def test_page_fits_its_width_and_holds_every_key(width: int) -> None:
 
 def test_a_long_title_does_not_run_into_what_it_explains() -> None:
     explained = explained_on("tokens")
-    long = [found for found in explained if len(found.title) > 35]
+    long = [found for found in explained if len(found.title) > 30]
     assert long
     page = page_of(help_sections(explained, ()), 120)
     for found in long:
