@@ -107,7 +107,10 @@ def forks() -> Iterator[Forks]:
     forks.close()
 
 
-LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py", "/tui/screens/")
+LONG = (
+    "test_every_action.py", "test_dialog_focus.py", "test_mistakes.py", "test_benchmarks.py",
+    "test_readme.py", "test_compiled.py", "/tui/screens/",
+)  # fmt: skip
 """Slow files and folders, which must start first so that no worker is idle at the end."""
 
 

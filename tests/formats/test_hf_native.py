@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -124,10 +123,10 @@ def test_ids_are_the_librarys(name, text):
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_every_character_is_normalized_as_by_the_library(form):
     theirs, ours = getattr(tokenizers.normalizers, form)(), Normalizer(form)
-    for code in range(0x110000):
-        if not 0xD800 <= code < 0xE000 and (category(chr(code)) != "Lo" or code % 9 == 0):
-            for text in (chr(code), f"e\u0323{chr(code)}\u0301"):
-                assert ours.apply(text) == theirs.normalize_str(text), hex(code)
+    for first in range(0, 0x110000, 256):
+        codes = [code for code in range(first, first + 256) if not 0xD800 <= code < 0xE000]
+        text = "\n".join(f"{chr(code)}\ne\u0323{chr(code)}\u0301" for code in codes)
+        assert ours.apply(text) == theirs.normalize_str(text), hex(first)
 
 
 @pytest.mark.parametrize("regex", [r"\p{N}", r"\p{N}+"])

@@ -7,8 +7,7 @@ from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.tui.app import TokvizApp, actions_on
-from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.app import TokvizApp
 from tokviz.tui.widgets.conversation.view import PartEditor
 from tokviz.tui.widgets.field import PushButton
 from tokviz.workspace.session import Opened, RunAction, Session
@@ -35,31 +34,6 @@ async def close_dialogs(app: TokvizApp, pilot: Pilot[None]) -> None:
         await pilot.press("escape")
         await settle(pilot)
     assert len(app.screen_stack) == 1, f"Esc does not close {app.screen}"
-
-
-@pytest.mark.parametrize("screen_id", [kind.id for kind in SCREENS])
-async def test_every_dialog_gives_the_focus_back(screen_id: str) -> None:
-    app, opened = make_app(screen_id), set[str]()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.current_mode == screen_id and app.screen.is_ready)
-        await settle(pilot)
-        for action in actions_on(screen_id):
-            if action.method == "quit" or not app.screen.check_action(action.method, ()):
-                continue
-            before = app.screen.focused
-            assert before is None or before.is_on_screen, action.title
-            target = app if hasattr(app, f"action_{action.method}") else app.screen
-            await app.run_action(action.call, target)
-            await settle(pilot)
-            if len(app.screen_stack) > 1:
-                opened.add(action.method)
-                await close_dialogs(app, pilot)
-                assert app.screen.focused is before, action.title
-                assert before is None or (before.is_on_screen and before.focusable)
-            if app.current_mode != screen_id:
-                app.action_show_screen(screen_id)
-                await settle(pilot)
-    assert len(opened) > 5
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

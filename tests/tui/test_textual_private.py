@@ -73,7 +73,7 @@ ELSEWHERE = {
 REPLACED = "textual.message_pump:invoke"
 """The function that `handler_errors.py` replaces."""
 
-NOT_TEXTUAL = {"_replace", "_fields"}
+NOT_TEXTUAL = {"_asdict", "_fields", "_replace"}
 """Private names of the standard library."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -9,6 +10,7 @@ from random import Random
 import pytest
 
 from tests.oracles import wrong_bpe
+from tests.profiles import EXAMPLES
 from tokviz.compare.check_bpe.check import BpeCheck, check_bpe
 from tokviz.compare.check_bpe.mistakes import MISTAKES, Mistake
 from tokviz.compare.check_bpe.trainer import Setup, count, learn
@@ -57,8 +59,19 @@ TRAINED = [
 ]
 
 
-@pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("seed", range(3))
+SEEDS = 3
+"""Number of corpora: all for each mistake in the long run (see `tests.profiles`), else one."""
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        (name, seed)
+        for number, name in enumerate(TRAINED)
+        for seed in range(SEEDS)
+        if EXAMPLES in os.environ or seed == number % SEEDS
+    ],
+)
 def test_wrong_trainer_is_diagnosed_by_name(tmp_path: Path, name: str, seed: int) -> None:
     data = corpus(seed, with_specials=name != "chunk-in-pre-token")
     merges = wrong_bpe.train(data, N_MERGES, name)
