@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tokviz
+from tests.oracles.nasty import FRAGMENTS
 from tokviz.live.changes import Change, ChangeLog
 from tokviz.live.document import LiveDocument
 
@@ -53,3 +57,42 @@ def test_treating_specials_otherwise_changes_no_text() -> None:
     document.set_parse_specials(False)
     assert document.revision == 1
     assert document.changes.since(0) == Change(0, 0, 0)
+
+
+Placed = tuple[int, int, int, int]
+
+
+def _tokens(document: LiveDocument) -> list[Placed]:
+    found = [document.token(index) for index in range(document.n_tokens)]
+    return [(token.byte_start, token.byte_end, token.id, token.hue) for token in found]
+
+
+def test_text_outside_an_edit_keeps_its_tokens_and_hues() -> None:
+    rng, words = random.Random(1), [*FRAGMENTS, " word", "\udcff"]
+    text, gpt2 = "".join(rng.choices(words, k=150)), tokviz.load("gpt2")
+    document = LiveDocument(text, gpt2, chunk_target=99)
+    document.ensure(0, document.n_chars)
+    for step in range(40):
+        before, stage = _tokens(document), document.stage
+        at = rng.randrange(document.n_chars + 1)
+        removed = min(rng.choice([0, 0, 1, 9]), document.n_chars - at)
+        document.edit(at, removed, "".join(rng.choices(words, k=rng.choice([1, 1, 5]))))
+        change = document.token_changes.since(stage)
+        assert change is not None
+        kept = [token for token in before if token[1] <= change.start]
+        kept += [
+            (start + change.shift, end + change.shift, token_id, hue)
+            for start, end, token_id, hue in before
+            if start >= change.old_end
+        ]
+        lo, hi = change.start, change.new_end
+        now = _tokens(document)
+        assert kept == [token for token in now if token[1] <= lo or token[0] >= hi], step
+        assert len(kept) > len(before) // 3, "most of it"
+
+
+def test_tokens_that_become_known_may_be_anywhere() -> None:
+    document = LiveDocument("some text", tokviz.load("gpt2"))
+    stage = document.stage
+    document.ensure(0, 9)
+    assert document.token_changes.since(stage) is None

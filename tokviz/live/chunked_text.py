@@ -34,11 +34,47 @@ from tokviz.live.chunks import (
 )
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.prefix_sums import BlockPlace
+from tokviz.text.common_prefix import n_common
 from tokviz.text.snapshots import TextPart, joined
 from tokviz.tokenizer.tokenizer import Tokenizer
 
+_MOST_COMPARED = 1 << 16
+"""Up to this many bytes, an edit computes which tokens changed; beyond, all count as changed."""
+
 _MOST_RUNS = 64
 """Maximum number of runs from which a pending chunk recalls its hues."""
+
+
+def changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> Change:
+    """Return the byte range that an edit of the bytes start to end changed, tokens included.
+
+    It covers the edit and all tokens around it whose id, hue or position changed.
+    """
+    n_old, n_new = (sum(chunk.n_bytes for chunk in chunks) for chunks in (old, new))
+    if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
+        return Change(0, n_old, n_new)
+    before, now = _columns(old, 0), _columns(new, 0)
+    n_before = min(map(n_common, before, now))
+    start = min(start, now[2][n_before - 1] if n_before else 0)
+    before, now = _columns(old, -n_old), _columns(new, -n_new)
+    n_after = min(n_common(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
+    kept = -now[2][-n_after] if n_after else 0
+    kept = min(kept, n_old - end)
+    return Change(start, max(start, n_old - kept), max(start, n_new - kept))
+
+
+def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list[int]]:
+    """Return the ids, hues and first bytes of all tokens, counting bytes from `byte`."""
+    ids: list[int] = []
+    hues: list[int] = []
+    starts: list[int] = []
+    for chunk in chunks:
+        assert chunk.tokens is not None
+        ids += chunk.tokens.ids
+        hues += chunk.tokens.hues
+        starts += map(byte.__add__, chunk.tokens.borders[:-1])
+        byte += chunk.n_bytes
+    return ids, hues, starts
 
 
 def runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:
@@ -124,6 +160,7 @@ class ChunkedText:
         revision: Incremented by every change of the text, the tokenizer or `parse_specials`.
         changes: The text changes of the latest revisions.
         stage: Incremented by every change of the text or its tokens.
+        token_changes: The changes of text, tokens and hues in the latest stages, in bytes.
         tokenizer: The current tokenizer, None if there is none yet; see `set_tokenizer`.
         parse_specials: Whether special tokens in the text are recognized; see
             `set_parse_specials`.
@@ -158,6 +195,7 @@ class ChunkedText:
         self._changing = Lock()
         self.changes = ChangeLog()
         self.stage = 0
+        self.token_changes = ChangeLog()
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
         self._chunker = Chunker(tokenizer, parse_specials, chunk_target)
@@ -180,7 +218,7 @@ class ChunkedText:
                 backlog.release(self._chunks)
         self._chunks = chunks
         self._n_pending_chars = self.n_chars
-        self.stage += 1
+        self._all_tokens_changed()
         # Assign this last, because workers read it.
         self._backlog = backlog
 
@@ -235,7 +273,7 @@ class ChunkedText:
             self._n_pending_chars += n_chars
             self.revision += 1
             self.changes.note(self.revision, start, 0, n_chars)
-            self.stage += 1
+            self._all_tokens_changed()
         if was_edited:
             # The cut at the end of the head may be unsafe now, or other cuts apply to the rest.
             self._reading = None
@@ -417,6 +455,7 @@ class ChunkedText:
         self._refine(after, after + 1)
         first = self._chunks.locate(CHARS, before)
         last = self._chunks.locate(CHARS, after)
+        first_byte = self._chunks.start(first, BYTES)
         old = list(self._chunks.between(first, last))
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
@@ -437,7 +476,14 @@ class ChunkedText:
                     self._fill(chunk, self._backlog.encode_now(chunk))
             else:
                 self._backlog.add_edited(new)
+        changed = changed_tokens(old, new, start_byte, end_byte)
         self.stage += 1
+        self.token_changes.note(
+            self.stage,
+            first_byte + changed.start,
+            changed.old_end - changed.start,
+            changed.new_end - changed.start,
+        )
 
     def _edited(self, old: list[Chunk], start: int, end: int, inserted: str) -> list[Chunk]:
         """Make the chunks that replace `old` after an edit.
@@ -562,7 +608,7 @@ class ChunkedText:
         backlog.add_first(new)
         if known is not None:
             self._n_pending_chars += chunk.n_chars
-            self.stage += 1
+            self._all_tokens_changed()
 
     def _known(self, chunk: Chunk) -> ChunkTokens | None:
         """Return a chunk's tokens; encode it if it is small enough for this thread."""
@@ -573,14 +619,18 @@ class ChunkedText:
 
     def _encode_now(self, backlog: Backlog, chunk: Chunk) -> None:
         self._fill(chunk, backlog.encode_now(chunk))
-        self.stage += 1
+        self._all_tokens_changed()
 
     def _take_finished(self) -> None:
         """Fill in the chunks that a worker has encoded."""
         if self._backlog is not None:
             for chunk, tokens in self._backlog.finished():
                 self._fill(chunk, tokens)
-                self.stage += 1
+                self._all_tokens_changed()
+
+    def _all_tokens_changed(self) -> None:
+        self.stage += 1
+        self.token_changes.restart(self.stage)
 
     def _fill(self, chunk: Chunk, tokens: ChunkTokens | None) -> None:
         if tokens is None:

@@ -16,6 +16,7 @@ from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
+from tokviz.live.changes import Change
 from tokviz.live.document import BEGINS_INSIDE, LiveDocument, TokenSpan
 from tokviz.text.glyphs import HIDDEN, NEWLINE, Glyphs
 from tokviz.tui.palette import N_HUES, LookTable, TokenPalette
@@ -55,6 +56,11 @@ class Marks(NamedTuple):
     focused: bool = True
     unstable: tuple[int, int] = (0, 0)
     """The unstable tokens at the end of the text, which the next character may change."""
+
+    def spans(self) -> list[tuple[int, int]]:
+        """List the characters that have marks."""
+        places = (self.selection, self.hover, self.pin, self.unstable)
+        return [(self.cursor, self.cursor + 1), *(place for place in places if any(place))]
 
 
 def row_looks(
@@ -206,8 +212,98 @@ def _segments(row: Sequence[int], drawn: Sequence[str], styles: LookStyles) -> l
 
 
 _STRIPS_KEPT = 512
+_NOTHING = Change(0, 0, 0)
 _READ_AT_ONCE = 256
 """Characters of the few rows that a key changes."""
+
+
+class _Drawn(NamedTuple):
+    """A drawn row, and its characters: the first, and the index after the last."""
+
+    strip: Strip
+    start: int
+    end: int
+
+    def overlaps(self, spans: list[tuple[int, int]]) -> bool:
+        """Return whether any of some ranges contains a character of the row."""
+        for lo, hi in spans:  # noqa: SIM110  # called for every row at every key
+            if lo < self.end and hi > self.start:
+                return True
+        return False
+
+
+_Rows = dict[tuple[int, int], _Drawn]
+"""Rows by their line, and their number in the line."""
+
+
+class _Frame(NamedTuple):
+    """The state from which a frame was drawn."""
+
+    around: tuple[object, ...]
+    marks: Marks
+    stage: int
+    n_lines: int
+    n_chars: int
+
+
+class _KeptRows:
+    """The rows of the last frame. Unchanged rows are not drawn again."""
+
+    def __init__(self, live: LiveDocument) -> None:
+        self._live = live
+        self._frame: _Frame | None = None
+        self._kept: _Rows = {}
+        self._drawn: _Rows = {}
+
+    def get(self, place: tuple[int, int]) -> _Drawn | None:
+        """Return a row that was drawn in this frame, or unchanged in the previous one."""
+        row = self._drawn.get(place)
+        if row is None and (row := self._kept.get(place)) is not None:
+            self._drawn[place] = row
+        return row
+
+    def add(self, place: tuple[int, int], row: _Drawn) -> None:
+        """Add a row that was drawn in this frame."""
+        self._drawn[place] = row
+
+    def begin(self, around: tuple[object, ...], marks: Marks) -> None:
+        """Start a frame, unless it is the current one.
+
+        Args:
+            around: Values that all rows depend on.
+            marks: The marks drawn over the tokens.
+        """
+        live, before = self._live, self._frame
+        if before is not None and before[:3] == (around, marks, live.stage):
+            return
+        self._frame = _Frame(around, marks, live.stage, live.n_lines, live.n_chars)
+        drawn, self._drawn, self._kept = self._drawn, {}, {}
+        if before is None or around != before.around:
+            return
+        change = live.token_changes.since(before.stage)
+        if change is not None and change != _NOTHING:
+            self._kept = self._followed(drawn, change, before, self._frame)
+        elif change is not None:
+            touched = marks.spans() + before.marks.spans()
+            self._kept = {at: row for at, row in drawn.items() if not row.overlaps(touched)}
+
+    def _followed(self, drawn: _Rows, change: Change, before: _Frame, now: _Frame) -> _Rows:
+        """Return the rows of unchanged lines without marks, at their new places."""
+        live = self._live
+        first, _ = live.location(live.char_offset(change.start) - 1)
+        last, _ = live.location(live.char_offset(change.new_end) + 1)
+        more_lines, more_chars = now.n_lines - before.n_lines, now.n_chars - before.n_chars
+        kept: _Rows = {}
+        old_marks, new_marks = before.marks.spans(), now.marks.spans()
+        for (line, section), row in drawn.items():
+            if row.overlaps(old_marks) or first <= line <= last - more_lines:
+                continue
+            if line > first:
+                line += more_lines
+                row = row._replace(start=row.start + more_chars, end=row.end + more_chars)
+            if not row.overlaps(new_marks):
+                kept[line, section] = row
+        return kept
 
 
 class RowPainter:
@@ -231,6 +327,7 @@ class RowPainter:
         """
         self._live = live
         self._looks = looks or self._live_looks
+        self._kept = None if looks else _KeptRows(live)
         self._palette = palette
         self._ground = Style.null()
         self._styles = LookStyles(palette, self._ground)
@@ -274,7 +371,25 @@ class RowPainter:
         """
         if row >= wrapped.height:
             return self._blank(width)
-        part = wrapped.row_part(row, first_cell, width)
+        place = wrapped.line_at(row)
+        if self._kept is None:
+            return self._draw(wrapped, place, first_cell, width, marks).strip
+        self._kept.begin((wrapped.layout, first_cell, width, self.glyphs, self._styles), marks)
+        drawn = self._kept.get(place)
+        if drawn is None:
+            drawn = self._draw(wrapped, place, first_cell, width, marks)
+            self._kept.add(place, drawn)
+        return drawn.strip
+
+    def _draw(
+        self,
+        wrapped: ExactWrappedDocument,
+        place: tuple[int, int],
+        first_cell: int,
+        width: int,
+        marks: Marks,
+    ) -> _Drawn:
+        part = wrapped.section_part(*place, first_cell, width)
         start = self._live.line_start(part.line) + part.start
         line_feed = self._has_line_feed(wrapped, part)
         n_chars = len(part.text) + line_feed
@@ -289,7 +404,7 @@ class RowPainter:
             strip = self._strips[key] = paint(
                 part.text, part.cells, looks, self.glyphs, self._styles, width, first_cell
             )
-        return strip
+        return _Drawn(strip, start, start + len(part.text) + 1)
 
     def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
         end = start + n_chars

@@ -398,6 +398,11 @@ class ExactWrappedDocument(WrappedDocument):
 
     # -- rows
 
+    @property
+    def layout(self) -> object:
+        """An object that is replaced when all lines are wrapped again."""
+        return self._rows
+
     def line_at(self, row: int) -> tuple[int, int]:
         """Return the line of a row, and the row's number in the line."""
         while True:
@@ -427,14 +432,18 @@ class ExactWrappedDocument(WrappedDocument):
         return part
 
     def row_part(self, row: int, first_cell: int = 0, n_cells: int = 0) -> RowPart:
-        """Return the characters of a row.
+        """Return the characters of a row, from 0 to height - 1; see `section_part`."""
+        return self.section_part(*self.line_at(row), first_cell, n_cells)
+
+    def section_part(self, line: int, section: int, first_cell: int, n_cells: int) -> RowPart:
+        """Return the characters of a row of a line.
 
         Args:
-            row: The row, from 0 to height - 1.
+            line: The line.
+            section: The number of the row in the line.
             first_cell: Characters of an unwrapped long line before this cell may be left out.
             n_cells: Characters after this many cells may be left out too.
         """
-        line, section = self.line_at(row)
         part = self._part(line, section, first_cell, first_cell + n_cells)
         if isinstance(self._rows.line(line).breaks, FlatLongLine):
             return _cropped(part, first_cell, n_cells)
