@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SHORT_TEXT = 4096
 """Up to this many characters, Python is faster than loading compiled code and its tables."""
 
+_CACHED_PRE_TOKENS = 8192
+_LONGEST_CACHED_PRE_TOKEN = 64
+
 
 class SegmentEncoder:
     """Encodes with a vocabulary and any split pattern. Threads may share it."""
@@ -41,6 +44,7 @@ class SegmentEncoder:
         self._lock = Lock()
         self._compiled: BulkEncoder | None = None
         self._is_prepared = False
+        self._pre_tokens: dict[bytes, list[int]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling without the caches."""
@@ -110,6 +114,9 @@ class SegmentEncoder:
         return ids
 
     def _encode_pre_token(self, pre_token: bytes) -> list[int]:
+        known = self._pre_tokens.get(pre_token)
+        if known is not None:
+            return known
         id_of = self._tables.id_of
         is_token = self._whole and id_of(pre_token) is not None
         ids: list[int] = []
@@ -120,6 +127,11 @@ class SegmentEncoder:
             if token_id is None:
                 raise VocabularyError(f"the byte 0x{token[0]:02x} has no token in this vocabulary")
             ids.append(token_id)
+        if len(pre_token) <= _LONGEST_CACHED_PRE_TOKEN:
+            if len(self._pre_tokens) >= _CACHED_PRE_TOKENS:
+                for old in list(islice(self._pre_tokens, _CACHED_PRE_TOKENS // 2)):
+                    self._pre_tokens.pop(old, None)
+            self._pre_tokens[pre_token] = ids
         return ids
 
     def _length(self, token_id: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import methodcaller
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from regex import Match, Pattern
 
 
+@dataclass(slots=True)
 class Split:
     """The pre-tokens of a text, or some of them while it is still being split.
 
@@ -32,15 +34,11 @@ class Split:
         near: True for a guess from only a part of the text.
     """
 
-    __slots__ = ("ends", "gaps", "n_zero_width", "near", "start")
-
-    def __init__(
-        self, ends: array[int], gaps: tuple[int, ...] = (), n_zero_width: int = 0, start: int = 0,
-        *, near: bool = False,
-    ) -> None:  # fmt: skip
-        """Create a split from the ends of its pre-tokens."""
-        self.ends, self.gaps, self.n_zero_width = ends, gaps, n_zero_width
-        self.start, self.near = start, near
+    ends: array[int]
+    gaps: tuple[int, ...] = ()
+    n_zero_width: int = 0
+    start: int = 0
+    near: bool = False
 
     def __len__(self) -> int:
         """Return the number of pre-tokens."""
