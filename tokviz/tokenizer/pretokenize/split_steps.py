@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import methodcaller
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from regex import Match, Pattern
 
 
-@dataclass(slots=True)
 class Split:
     """The pre-tokens of a text, or some of them while it is still being split.
 
@@ -34,11 +32,20 @@ class Split:
         near: True for a guess from only a part of the text.
     """
 
-    ends: array[int]
-    gaps: tuple[int, ...] = ()
-    n_zero_width: int = 0
-    start: int = 0
-    near: bool = False
+    __slots__ = "ends", "gaps", "n_zero_width", "near", "start"
+
+    def __init__(
+        self,
+        ends: array[int],
+        gaps: tuple[int, ...] = (),
+        n_zero_width: int = 0,
+        start: int = 0,
+        near: bool = False,
+    ) -> None:
+        """Create from the attributes."""
+        # Not a dataclass: importing `dataclasses` takes as long as a short training.
+        self.ends, self.gaps, self.n_zero_width = ends, gaps, n_zero_width
+        self.start, self.near = start, near
 
     def __len__(self) -> int:
         """Return the number of pre-tokens."""
