@@ -640,13 +640,9 @@ def check_arguments(
             kind = type(text).__name__
             remedy = _REMEDIES.get(kind, "convert it with str()")
             raise ArgumentTypeError(f"the text is not a str but of type {kind}: {remedy}")
-    if isinstance(allowed, str):
-        if allowed not in ("all", "none", "huggingface"):
-            raise SpecialTokenError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
-    elif isinstance(allowed, Set | list | tuple):
-        specials.check_known(allowed, name)
-    else:
+    if not isinstance(allowed, str | Set | list | tuple):
         raise ArgumentTypeError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+    specials.check_allowed(allowed, name)
 
 
 def _check_many(items: object, method: str) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
+from operator import itemgetter
 from typing import NamedTuple
 
 from tokviz.compare.check_bpe.encoder import Encoded, EncodingCheck, check_encoding
@@ -211,13 +212,12 @@ def check_bpe(
         reference = [*learn(base, search.counts, len(merges), should_stop)]
         trained.append((n_common(reference, merges), base, reference))
     is_over = should_stop() or any(k == len(merges) for k, *_ in trained)
-    k, base, reference, explanations = max(
-        (
-            (*it, [] if is_over else search.explain(it[1], it[0], seconds / len(rules)))
-            for it in trained
-        ),
-        key=lambda it: (it[3][0].n_equal if it[3] else it[0], it[0]),
-    )
+    outcomes = []
+    for k, base, reference in trained:
+        explanations = [] if is_over else search.explain(base, k, seconds / len(rules))
+        n_explained = explanations[0].n_equal if explanations else k
+        outcomes.append((n_explained, k, base, reference, explanations))
+    _, k, base, reference, explanations = max(outcomes, key=itemgetter(0, 1))
     problems = [*_vocabulary_problems(vocab, merges, special_tokens, vocab_size)]
     encoding = None
     if encoded and vocab is not None:

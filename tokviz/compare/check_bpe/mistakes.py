@@ -91,17 +91,7 @@ def _standard_re(setup: Setup) -> Iterator[Setup]:
             yield setup._replace(pattern=SplitPattern("re", f"(?V1){regex}", "re"))
 
 
-_SIZES = [
-    -2,
-    -3,
-    -4,
-    -6,
-    -8,
-    -12,
-    -16,
-    *(1 << k for k in range(6, 21)),
-    *(10**k for k in range(3, 7)),
-]
+_SIZES = [-2, -3, -4, -6, -8, -12, -16, *(1 << k for k in range(6, 21)), 1000, 10**4, 10**5, 10**6]
 
 
 def _as_regex(setup: Setup) -> Iterator[Setup]:

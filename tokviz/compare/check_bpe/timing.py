@@ -22,10 +22,12 @@ class _Incremental(PairCorpus):
     """Compares all pairs to find the most frequent one."""
 
     def pop_best(self) -> tuple[Pair, int] | None:
-        counts = self.pair_counts
-        key = lambda it: (counts[it], *map(self.tokens.__getitem__, it))  # noqa: E731
-        best = max(counts, key=key, default=None)
-        return None if best is None else (best, counts[best])
+        best = max(self.pair_counts, key=self._order, default=None)
+        return None if best is None else (best, self.pair_counts[best])
+
+    def _order(self, pair: Pair) -> tuple[int, bytes, bytes]:
+        left, right = pair
+        return self.pair_counts[pair], self.tokens[left], self.tokens[right]
 
 
 class _Recounting(_Incremental):

@@ -187,7 +187,7 @@ class ByteTextEncoder(NamedTuple):
         noted: list[tuple[str, str, bool]] = []
         """Each segment, its normalized form, and whether it is a special token."""
 
-        def segments() -> Iterator[tuple[str, bool]]:
+        def normalized() -> Iterator[tuple[str, bool]]:
             for segment, special in self._segments(text, allowed_special):
                 composed = segment if special else self.normalizer.apply(segment)
                 noted.append((segment, composed, special))
@@ -195,7 +195,7 @@ class ByteTextEncoder(NamedTuple):
 
         try:
             encoded = self.segment_encoder.encode(
-                self.split_pattern, segments(), len(text), with_ends=True, to_bytes=to_bytes
+                self.split_pattern, normalized(), len(text), with_ends=True, to_bytes=to_bytes
             )
         except PatternError as error:
             offset = sum(len(segment) for segment, _, _ in noted[:-1])
@@ -221,8 +221,7 @@ class ByteTextEncoder(NamedTuple):
             token_borders = places[token_borders]
             pre_token_borders = np.unique(places[pre_token_borders])
         spans, pre_tokens = spans_between(token_borders), spans_between(pre_token_borders)
-        ids_ = ids.tolist()
-        return Tokenization(text, ids_, spans, pre_tokens, flags, n_replaced, self.bytes_of)
+        return Tokenization(text, ids.tolist(), spans, pre_tokens, flags, n_replaced, self.bytes_of)
 
     def _pre_tokens(self, text: str) -> list[int]:
         """Return the end of each pre-token of plain text, in characters."""

@@ -174,17 +174,22 @@ class SpecialTokens:
     def _white_space(self) -> Search:
         return search_for(self.blank, self.normalized)
 
-    def check_known(self, texts: Iterable[str], tokenizer: str) -> None:
-        """Check that texts are special tokens.
+    def check_allowed(self, allowed: str | Iterable[str], tokenizer: str) -> None:
+        """Check the special tokens to recognize.
 
         Args:
-            texts: The texts.
+            allowed: See `Tokenizer.encode`.
             tokenizer: The name of the tokenizer, or "no tokenizer".
 
         Raises:
-            SpecialTokenError: If one is not; it suggests a similar one.
+            SpecialTokenError: If `allowed` is another string, or contains a text that is not a
+                special token; the error suggests a similar one.
         """
-        for text in texts:
+        if isinstance(allowed, str):
+            if allowed not in ("all", "none", "huggingface"):
+                raise SpecialTokenError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
+            return
+        for text in allowed:
             if text not in self.ids:
                 near = get_close_matches(str(text), self.ids, n=1)
                 remedy = f"did you mean {near[0]!r}?" if near else "see its special_tokens"
@@ -195,9 +200,6 @@ class SpecialTokens:
 
         Args:
             allowed: See `Tokenizer.encode`; True is "all", False is "none".
-
-        Raises:
-            SpecialTokenError: If `allowed` is another string.
         """
         if allowed is True or allowed == "all":
             return self._everything
@@ -205,8 +207,6 @@ class SpecialTokens:
             return Search(self._everything.patterns, frozenset(self.ids.keys() - self.non_special))
         if not allowed or allowed == "none":
             return self._white_space
-        if isinstance(allowed, str | bool):
-            raise SpecialTokenError(f"allowed_special is {allowed!r}: {ALLOWED_SPECIAL}")
         return search_for((text for text in self.ids if text in allowed), self.normalized)
 
 
